@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 from typing import TYPE_CHECKING
 
 from pytest_recode.cli.report_arguments import add_runs, add_without, need_packages, without_of
@@ -44,12 +45,13 @@ def _export(given: argparse.Namespace) -> str:
     from pytest_recode.render.words import plural
 
     found = read(given.runs, given.model, without_of(given.without))
-    episodes = [each for each in found.episodes if each.played is not None or not to.needs_transcript]
-    if not episodes:
+    episodes = (each for each in found.episodes if each.played is not None or not to.needs_transcript)
+    first = next(episodes, None)
+    if first is None:
         raise UserError(f"--to={given.to}: no episode has a readable transcript ({found.notes[-1]})")
-    written = to.write(episodes, given.output or to.output)
-    left = len(found.episodes) - written.episodes
+    written = to.write(itertools.chain([first], episodes), given.output or to.output)
+    left = found.count - written.episodes
     lines = [f"{written.place} ({plural(written.episodes, 'episode')})", *found.notes]
     if left:
-        lines.append(f"left out: {left} of {len(found.episodes)} episodes, without a readable transcript")
+        lines.append(f"left out: {left} of {found.count} episodes, without a readable transcript")
     return "".join(f"{line}\n" for line in lines)

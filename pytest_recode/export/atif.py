@@ -6,13 +6,12 @@ The format is defined by RFC 0001 of Harbor (https://github.com/harbor-framework
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_recode.export.conversation import Said, conversation
-from pytest_recode.export.target import ExportedEpisode, Target, Written, clean, file_name, free_place, iso, verdict
-from pytest_recode.faults import UserError
+from pytest_recode.export.target import ExportedEpisode, Target, Written, clean, file_name, iso, new_files, verdict
 
 if TYPE_CHECKING:
     from pytest_recode.records.record import UsageRecord
@@ -140,27 +139,23 @@ def _final(metrics: Sequence[Mapping[str, Any]], steps: int) -> dict[str, Any]:
     return totals if None in costs else {**totals, "total_cost_usd": sum(costs)}
 
 
-def _files(episodes: Sequence[ExportedEpisode]) -> Iterator[tuple[str, ExportedEpisode]]:
-    for each in episodes:
-        record = each.record
-        yield (
-            file_name([record["task"], record["model"] or record["agent"], record["feedback"]], each.identity, ".json"),
-            each,
-        )
+def _name(episode: ExportedEpisode) -> str:
+    record = episode.record
+    texts = [record["task"], record["model"] or record["agent"], record["feedback"]]
+    return file_name(texts, episode.identity, ".json")
 
 
-def _write(episodes: Sequence[ExportedEpisode], output: str) -> Written:
+def _write(episodes: Iterable[ExportedEpisode], output: str) -> Written:
     directory = Path(output)
-    files = {name: each for name, each in _files(episodes) if any(conversation(_played(each)))}
-    free_place(directory, [*files])
-    for name, each in files.items():
-        try:
-            (directory / name).write_text(json.dumps(trajectory(each), ensure_ascii=False, indent=1) + "\n", "utf-8")
-        except OSError as error:
-            raise UserError(
-                f"{directory / name} cannot be written ({error.strerror or error}): give another -o"
-            ) from None
-    return Written(episodes=len(files), place=str(directory))
+    names: set[str] = set()  # a copy of a run has the same episodes
+    with new_files(directory) as create:
+        for each in episodes:
+            name = _name(each)
+            if name not in names and any(conversation(_played(each))):
+                names.add(name)
+                text = json.dumps(trajectory(each), ensure_ascii=False, indent=1) + "\n"
+                create(name).write_text(text, "utf-8")
+    return Written(episodes=len(names), place=str(directory))
 
 
 TARGET = Target(

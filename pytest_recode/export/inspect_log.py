@@ -1,93 +1,102 @@
-"""Export to logs of Inspect (https://inspect.aisi.org.uk): one `.eval` file per row, one sample per episode, written by inspect_ai itself."""
+"""Export to logs of Inspect (https://inspect.aisi.org.uk): one `.eval` file per row, one sample per episode. `inspect_sample.py` makes the samples, `inspect_file.py`
+writes the files.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_recode import VERSION
-from pytest_recode.export.conversation import Said, conversation
-from pytest_recode.export.target import (
-    ExportedEpisode,
-    Target,
-    Written,
-    clean,
-    file_name,
-    free_place,
-    iso,
-    row,
-    solved,
-    verdict,
-)
-from pytest_recode.faults import UserError
+from pytest_recode.export.inspect_file import new_log
+from pytest_recode.export.inspect_sample import NO_MODEL, SOLVED, inspect_sample, sums
+from pytest_recode.export.target import ExportedEpisode, Target, Written, clean, file_name, iso, new_files, row
 
 if TYPE_CHECKING:
-    from inspect_ai.event import Event
     from inspect_ai.log import EvalLog, EvalResults, EvalSample
-    from inspect_ai.model import ChatMessage, ModelUsage
-    from inspect_ai.scorer import Score
+    from inspect_ai.model import ModelUsage
 
-    from pytest_recode.records.record import Record, TurnRecord, UsageRecord
-    from pytest_recode.records.transcript_turns import PlayedEpisode
-
-_NO_MODEL = "none/none"
-"""Inspect's name for the model of an evaluation without one."""
-SOLVED = "solved"
+    from pytest_recode.records.record import Record
 
 
-def log(episodes: Sequence[ExportedEpisode]) -> EvalLog:
-    """The log of the episodes of one row. Ids are digests of the episodes' identities, so another export has the same."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Counted:
+    """What the log of a row has of each sample, beside the sample itself. `times`: begin and end, if it has a transcript."""
+
+    id: str
+    identity: str
+    attempt: int
+    outcome: str
+    times: tuple[float, float] | None
+    usage: dict[str, ModelUsage]
+
+
+def _counted(episode: ExportedEpisode, sample: EvalSample) -> _Counted:
+    played = episode.played
+    return _Counted(
+        id=str(sample.id),
+        identity=episode.identity,
+        attempt=episode.record["attempt"],
+        outcome=episode.record["outcome"],
+        times=(played.begun, played.now[1]) if played else None,
+        usage=sample.model_usage,
+    )
+
+
+def _log(run: str, record: Record, without: Sequence[str], samples: Sequence[_Counted]) -> EvalLog:
+    """The log of the episodes of one row, without the samples. `record`: one of theirs.
+
+    Ids are digests of the episodes' identities, so another export has the same.
+    """
     from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalPlan, EvalPlanStep, EvalSpec, EvalStats
 
-    record = episodes[0].record
-    samples = [_sample(each) for each in episodes]
-    began = min((each.played.begun for each in episodes if each.played), default=None)
-    ended = max((each.played.now[1] for each in episodes if each.played), default=None)
-    identity = "\n".join(sorted(each.identity for each in episodes))
+    times = [each.times for each in samples if each.times is not None]
+    began = iso(min(begun for begun, _ in times)) if times else None
+    ended = iso(max(last for _, last in times)) if times else None
+    identity = "\n".join(sorted(each.identity for each in samples))
     settings = {name: value for name, value in record["settings"].items() if value is not None}
-    ids = list(dict.fromkeys(sample.id for sample in samples))
+    ids = list(dict.fromkeys(each.id for each in samples))
     arguments = clean(
         {"feedback": record["feedback"], "feedback_model": record["feedback_model"], "paper": record["paper"]}
     )
-    metadata = {"run": episodes[0].run, "simulated": record["simulated"], "settings": settings}
-    if episodes[0].without:
-        metadata["removed"] = list(episodes[0].without)
+    metadata = {"run": run, "simulated": record["simulated"], "settings": settings}
+    if without:
+        metadata["removed"] = list(without)
     return EvalLog(
         status="success",
         eval=EvalSpec(
             eval_id=file_name([], identity, "-eval"),
-            run_id=file_name([], episodes[0].run, "-run"),
+            run_id=file_name([], run, "-run"),
             task_id=file_name([], repr(row(record)), "-task"),
-            created=(iso(began) if began is not None else None) or "1970-01-01T00:00:00+00:00",
+            created=began or "1970-01-01T00:00:00+00:00",
             task=clean(f"recode/{record['format']}"),
             task_args=arguments,
             solver=clean(record["agent"]),
             solver_args=arguments,
-            dataset=EvalDataset(name=clean(record["format"]), samples=len(ids), sample_ids=[str(each) for each in ids]),
-            model=clean(record["model"]) if record["model"] else _NO_MODEL,
-            config=EvalConfig(epochs=max(each.record["attempt"] for each in episodes)),
+            dataset=EvalDataset(name=clean(record["format"]), samples=len(ids), sample_ids=[*ids]),
+            model=clean(record["model"]) if record["model"] else NO_MODEL,
+            config=EvalConfig(epochs=max(each.attempt for each in samples)),
             packages={"pytest-recode": str(settings.get("version", VERSION))},
             tags=["simulated"] if record["simulated"] else None,
             metadata=clean(metadata),
         ),
         plan=EvalPlan(name="recode", steps=[EvalPlanStep(solver=clean(record["agent"]), params=arguments)]),
-        results=_results(episodes),
+        results=_results([each.outcome for each in samples]),
         stats=EvalStats(
-            started_at=(iso(began) if began is not None else None) or "",
-            completed_at=(iso(ended) if ended is not None else None) or "",
-            model_usage=_sums([sample.model_usage for sample in samples]),
+            started_at=began or "",
+            completed_at=ended or "",
+            model_usage=sums([each.usage for each in samples]),
         ),
-        samples=samples,
     )
 
 
-def _results(episodes: Sequence[ExportedEpisode]) -> EvalResults:
+def _results(outcomes: Sequence[str]) -> EvalResults:
     """The share of solved episodes, as reports count it: an episode that ended with an error has no verdict, and is in no share."""
     from inspect_ai.log import EvalMetric, EvalResults, EvalScore
 
-    outcomes = [each.record["outcome"] for each in episodes]
     graded = sum(outcome != "error" for outcome in outcomes)
     metrics = {}
     if graded:
@@ -99,216 +108,35 @@ def _results(episodes: Sequence[ExportedEpisode]) -> EvalResults:
     return EvalResults(total_samples=len(outcomes), completed_samples=graded, scores=[score])
 
 
-def _sample(episode: ExportedEpisode) -> EvalSample:
-    from inspect_ai.log import EvalError, EvalSample
-    from inspect_ai.model import ModelOutput
-
-    record, played = episode.record, episode.played
-    messages = [message for said in conversation(played) for message in _messages(said, episode)] if played else []
-    error = record["error"]
-    waited = record.get("waited")
-    turns = _turns(episode)
-    last = next((each for each in reversed(messages) if each.role == "assistant"), None)
-    output = ModelOutput.from_content(record["model"] or _NO_MODEL, last.text) if last else ModelOutput()
-    return EvalSample(
-        id=clean(record["task"]),
-        epoch=record["attempt"],
-        uuid=file_name([], episode.identity, ""),
-        input=clean(played.brief) if played else "",
-        target="",
-        messages=messages,
-        output=output,
-        scores=_scores(record, turns),
-        events=list(_events(played)) if played else [],
-        metadata=clean(_metadata(episode)),
-        model_usage=_usage(played) if played else {record["model"] or _NO_MODEL: _model_usage(record["usage"])},
-        started_at=iso(played.begun) if played else None,
-        completed_at=iso(played.now[1]) if played else None,
-        total_time=record["seconds"],
-        working_time=None if waited is None else max(0.0, record["seconds"] - waited),
-        error=EvalError(message=clean(f"{error['kind']}: {error['message']}"), traceback="", traceback_ansi="")
-        if error
-        else None,
-        turn_count=len(turns),
-    )
-
-
-def _turns(episode: ExportedEpisode) -> list[TurnRecord]:
-    return episode.record["turns"]
-
-
-def _metadata(episode: ExportedEpisode) -> dict[str, Any]:
-    record = episode.record
-    names = (
-        "nodeid",
-        "outcome",
-        "stop",
-        "solved_turn",
-        "passed_but_flagged",
-        "isolation",
-        "sandbox",
-        "digest",
-        "facts",
-    )
-    found = {name: record.get(name) for name in (*names, "paper_date", "cutoff", "replay")}
-    return {name: value for name, value in found.items() if value not in (None, "", {})}
-
-
-def _scores(record: Record, turns: Sequence[TurnRecord]) -> dict[str, Score]:
-    """`solved` for the episode, unless it ended with an error, and `turn_1` … for each graded turn: the share of hidden cases that passed."""
-    from inspect_ai.scorer import CORRECT, INCORRECT, Score
-
-    found = {}
-    if record["outcome"] != "error":
-        won = record["outcome"] == "solved"
-        explanation = f"solved in turn {record['solved_turn']}" if won else f"not solved in {len(turns)} turns"
-        found[SOLVED] = Score(value=CORRECT if won else INCORRECT, explanation=explanation)
-    return found | {f"turn_{turn['turn']}": _score(turn) for turn in turns}
-
-
-def _score(turn: TurnRecord, messages: dict[str, str] | None = None) -> Score:
-    """`messages`: those of the cases, by id."""
-    from inspect_ai.scorer import Score
-
-    level = turn["level"] or "none"
-    explanation = f"{turn['passed']} of {turn['total']} hidden cases passed; feedback before the turn: {level}"
-    failed = {name: text for name, text in (messages or {}).items() if text}
-    if failed:
-        explanation += "".join(f"\n\n{name}\n\n{_verbatim(text)}" for name, text in failed.items())
-    return Score(
-        value=turn["passed"] / turn["total"] if turn["total"] else 0.0,
-        explanation=clean(explanation),
-        metadata=clean({**verdict(turn), "solved": solved(turn)}),
-    )
-
-
-def _verbatim(text: str) -> str:
-    """A block of Markdown, which is how the viewer shows explanations, that no text can end early."""
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
-    return f"{fence}text\n{text}\n{fence}"
-
-
-def _messages(said: Said, episode: ExportedEpisode) -> Iterator[ChatMessage]:
-    """A message of the conversation; after an assistant's message with actions, their results."""
-    from inspect_ai.model import (
-        ChatMessageAssistant,
-        ChatMessageSystem,
-        ChatMessageTool,
-        ChatMessageUser,
-        Content,
-        ContentReasoning,
-        ContentText,
-    )
-    from inspect_ai.tool import ToolCall, ToolCallError
-
-    text, turn = clean(said.text), {"turn": said.turn.number}
-    if said.role == "system":
-        yield ChatMessageSystem(content=text, metadata=turn)
-    elif said.role == "user":
-        yield ChatMessageUser(content=text, metadata=turn)
-    else:
-        step = said.step
-        actions = step.actions if step else ()
-        number = step.number if step else 0
-        calls = [
-            ToolCall(
-                id=f"turn-{said.turn.number}-step-{number}-action-{place}",
-                function=clean(each.kind),
-                arguments=clean(dict(each.arguments)),
-            )
-            for place, each in enumerate(actions, 1)
-        ]
-        thoughts = clean(step.thoughts) if step else ""
-        content: list[Content] = [ContentReasoning(reasoning=thoughts)] if thoughts else []
-        content.append(ContentText(text=text))
-        yield ChatMessageAssistant(
-            content=content, tool_calls=calls or None, model=episode.record["model"], metadata=turn
-        )
-        for call, action in zip(calls, actions, strict=True):
-            if action.ok is not None:
-                refused = None if action.ok else ToolCallError(type="unknown", message=clean(action.text))
-                yield ChatMessageTool(
-                    content=clean(action.text), tool_call_id=call.id, function=call.function, error=refused
-                )
-
-
-def _events(played: PlayedEpisode) -> Iterator[Event]:
-    """A score for each graded turn, at the time of its verdict."""
-    from datetime import UTC, datetime
-
-    from inspect_ai.event import ScoreEvent
-
-    for turn in played.turns:
-        judged = turn.judged
-        if judged is not None and iso(judged["time"]) is not None:
-            messages = {
-                case["id"]: case["message"] for case in judged["verdict"]["cases"] if case["outcome"] != "passed"
-            }
-            yield ScoreEvent(
-                uuid=f"turn-{turn.number}",
-                timestamp=datetime.fromtimestamp(judged["time"], UTC),
-                working_start=max(0.0, judged["time"] - played.begun),
-                score=_score(judged, messages),
-                intermediate=turn is not played.turns[-1],
-                scorer=f"turn_{turn.number}",
-            )
-
-
-def _usage(played: PlayedEpisode) -> dict[str, ModelUsage]:
-    """Usage by model: every call of the transcript, and a first turn that another episode paid for, as in the record."""
-    found = [{clean(call["model"]): _model_usage(call)} for call in played.calls]
-    model = clean(played.facts["model"] or _NO_MODEL)
-    shared = [turn.judged["usage"] for turn in played.turns if turn.judged is not None and turn.judged["shared"]]
-    return _sums([*found, *({model: _model_usage(each)} for each in shared)])
-
-
-def _model_usage(usage: UsageRecord) -> ModelUsage:
-    from inspect_ai.model import ModelUsage
-
-    read, written = usage["prompt_tokens"], usage["completion_tokens"]
-    return ModelUsage(
-        input_tokens=read, output_tokens=written, total_tokens=read + written, total_cost=usage["cost_usd"]
-    )
-
-
-def _sums(usages: Sequence[dict[str, ModelUsage]]) -> dict[str, ModelUsage]:
-    """The sum for each model; without a cost if that of a part is unknown."""
-    found: dict[str, ModelUsage] = {}
-    for each in usages:
-        for model, usage in each.items():
-            if model not in found:
-                found[model] = usage
-                continue
-            unknown = found[model].total_cost is None or usage.total_cost is None
-            found[model] = found[model] + usage
-            if unknown:
-                found[model].total_cost = None
-    return found
-
-
-def _write(episodes: Sequence[ExportedEpisode], output: str) -> Written:
-    from inspect_ai.log import write_eval_log
-
-    rows: dict[tuple[object, ...], list[ExportedEpisode]] = {}
-    for each in episodes:
-        rows.setdefault((each.run, *row(each.record)), []).append(each)
-    files = {}
-    for group in rows.values():
-        made = log(group)
-        record = group[0].record
-        created = made.eval.created[:19].replace(":", "-")
-        name = file_name([created, record["model"] or record["agent"], record["feedback"]], made.eval.eval_id, ".eval")
-        files[name] = made
+def _write(episodes: Iterable[ExportedEpisode], output: str) -> Written:
     directory = Path(output)
-    free_place(directory, [*files])
-    for name, made in files.items():
-        try:
-            write_eval_log(made, directory / name)
-        except OSError as error:
-            raise UserError(
-                f"{directory / name} cannot be written ({error.strerror or error}): give another -o"
-            ) from None
-    return Written(episodes=len(episodes), place=f"{directory}: {', '.join(files)}")
+    names, total = [], 0
+    with new_files(directory) as create:
+        for _, group in itertools.groupby(episodes, lambda each: (each.run, row(each.record))):
+            name, count = _write_row(group, directory, create)
+            names.append(name)
+            total += count
+    return Written(episodes=total, place=f"{directory}: {', '.join(names)}")
+
+
+def _write_row(episodes: Iterator[ExportedEpisode], directory: Path, create: Callable[[str], Path]) -> tuple[str, int]:
+    """Write the log of one row. Returns its name and the number of its samples."""
+    samples: list[_Counted] = []
+    known: set[tuple[int | str, int]] = set()
+    with new_log(directory) as (add, finish):
+        for episode in episodes:
+            run, record, without = episode.run, episode.record, episode.without
+            sample = inspect_sample(episode)
+            if (sample.id, sample.epoch) in known:  # another directory has a task of this id
+                sample.id = clean(record["nodeid"])
+            known.add((sample.id, sample.epoch))
+            add(sample)
+            samples.append(_counted(episode, sample))
+        log = _log(run, record, without, samples)
+        created = log.eval.created[:19].replace(":", "-")
+        name = file_name([created, record["model"] or record["agent"], record["feedback"]], log.eval.eval_id, ".eval")
+        finish(log, create(name))
+    return name, len(samples)
 
 
 TARGET = Target(

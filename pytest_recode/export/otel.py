@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -282,7 +282,7 @@ def batches(episodes: Iterable[ExportedEpisode]) -> Iterator[list[ReadableSpan]]
         yield found
 
 
-def _write(episodes: Sequence[ExportedEpisode], output: str) -> Written:
+def _write(episodes: Iterable[ExportedEpisode], output: str) -> Written:
     import logging
 
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -291,7 +291,7 @@ def _write(episodes: Sequence[ExportedEpisode], output: str) -> Written:
     url = endpoint(output)
     logging.getLogger("opentelemetry").addHandler(logging.NullHandler())  # a failure is one line, below
     exporter = OTLPSpanExporter(endpoint=url)
-    sent = 0
+    sent = traces = 0
     for found in batches(episodes):
         if exporter.export(found) is not SpanExportResult.SUCCESS:
             raise UserError(
@@ -299,7 +299,8 @@ def _write(episodes: Sequence[ExportedEpisode], output: str) -> Written:
                 " an export may be repeated, because its ids stay the same"
             )
         sent += len(found)
-    return Written(episodes=len(episodes), place=f"{url}, {sent} spans")
+        traces += sum(span.parent is None for span in found)
+    return Written(episodes=traces, place=f"{url}, {sent} spans")
 
 
 TARGET = Target(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_recode.export.redaction import redacted, redacted_record
-from pytest_recode.export.target import ExportedEpisode
+from pytest_recode.export.target import ExportedEpisode, row
 from pytest_recode.faults import UserError
-from pytest_recode.records.episode_choice import EPISODES, episodes_of
+from pytest_recode.records.episode_choice import EPISODES, REMEDY, check_directory, without_record
 from pytest_recode.records.line_check import view_fault
 from pytest_recode.records.record import Record
+from pytest_recode.records.results import located, record_at
 from pytest_recode.records.run_directory import RESULTS
 from pytest_recode.records.transcript import name
 from pytest_recode.records.transcript_turns import PlayedEpisode, read_episode
@@ -20,35 +21,71 @@ from pytest_recode.render.html.redaction import Without
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Episodes to export, and notes on those that are not, or not whole."""
+    """Episodes to export, and notes on those that are not, or not whole.
 
-    episodes: tuple[ExportedEpisode, ...]
-    notes: tuple[str, ...]
+    `episodes`: read from disk one by one, those of a row one after the other; for a single pass. `notes`: complete after it.
+    """
+
+    count: int
+    episodes: Iterator[ExportedEpisode]
+    notes: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """A run. `chosen`: node id and position of the records to export, those of a row one after the other. `transcripts`: of all records, by node id."""
+
+    path: Path
+    chosen: Sequence[tuple[str, int]]
+    transcripts: Mapping[str, str | None]
 
 
 def read(runs: Sequence[Path], models: Sequence[str], without: Without) -> Found:
-    """Read every run once. `models`: only episodes whose model contains one of these texts. Raises `UserError` if no episode is left."""
-    episodes: list[ExportedEpisode] = []
+    """Check every run once, and keep of its records where they are, because a run may be larger than the memory.
+
+    `models`: only episodes whose model contains one of these texts. Raises `UserError` if no episode is left.
+    """
     notes: list[str] = []
     known: dict[str, None] = {}
-    for run in {_directory(run).resolve(): _directory(run) for run in runs}.values():
-        found = episodes_of(run)
-        open_ones = sum(each.record is None for each in found)
-        if open_ones:
-            are = "episode has not ended, or was" if open_ones == 1 else "episodes have not ended, or were"
-            notes.append(f"{run}: {open_ones} {are} interrupted, and not exported")
-        records = [each.record for each in found if each.record is not None]
-        known.update(dict.fromkeys(_model(record) for record in records))
-        chosen = [record for record in records if _shown(record, models)]
-        for record in chosen:
-            if wrong := view_fault({"event": "end", **record}):
-                raise UserError(f"{run / RESULTS}: the record of {record['nodeid']} is damaged ({wrong}): restore it")
-        episodes += _episodes(run, records, chosen, without, notes)
-    if not episodes:
+    found = [
+        _run(run, models, known, notes) for run in {_directory(run).resolve(): _directory(run) for run in runs}.values()
+    ]
+    count = sum(len(run.chosen) for run in found)
+    if not count:
         if models and known:
             raise UserError(f"--model={models[0]}: no such episode; the models are {', '.join(known)}")
         raise UserError(f"{runs[0]}: no episode has ended: resume the run with --recode-resume, or give another")
-    return Found(episodes=tuple(episodes), notes=tuple(notes))
+    episodes = (episode for run in found for episode in _episodes(run, without, notes))
+    return Found(count=count, episodes=episodes, notes=notes)
+
+
+def _run(run: Path, models: Sequence[str], known: dict[str, None], notes: list[str]) -> _Run:
+    """`known`: gets the models of all records, and `notes` a note on episodes without one."""
+    check_directory(run)
+    results = run / RESULTS
+    transcripts: dict[str, str | None] = {}
+    rows: dict[tuple[object, ...], int] = {}
+    chosen: dict[str, tuple[int, int]] = {}  # row and position
+    damaged: dict[str, str] = {}
+    for position, record in located(results, REMEDY) if results.exists() else ():
+        nodeid = record["nodeid"]
+        for earlier in (transcripts, chosen, damaged):
+            earlier.pop(nodeid, None)
+        transcripts[nodeid] = record["transcript"]
+        known[_model(record)] = None
+        if _shown(record, models):
+            chosen[nodeid] = rows.setdefault(row(record), len(rows)), position
+            if wrong := view_fault({"event": "end", **record}):
+                damaged[nodeid] = wrong
+    if damaged:
+        nodeid, wrong = next(iter(damaged.items()))
+        raise UserError(f"{results}: the record of {nodeid} is damaged ({wrong}): restore it")
+    open_ones = len(without_record(run, {run / (path or "") for path in transcripts.values()}))
+    if open_ones:
+        are = "episode has not ended, or was" if open_ones == 1 else "episodes have not ended, or were"
+        notes.append(f"{run}: {open_ones} {are} interrupted, and not exported")
+    by_row = sorted(chosen.items(), key=lambda each: each[1][0])
+    return _Run(path=run, chosen=[(nodeid, position) for nodeid, (_, position) in by_row], transcripts=transcripts)
 
 
 def _directory(run: Path) -> Path:
@@ -64,12 +101,10 @@ def _shown(record: Record, models: Sequence[str]) -> bool:
     return not models or any(text.lower() in _model(record).lower() for text in models)
 
 
-def _episodes(
-    run: Path, records: Sequence[Record], chosen: Sequence[Record], without: Without, notes: list[str]
-) -> Iterator[ExportedEpisode]:
-    paths = {record["nodeid"]: record["transcript"] for record in records}
-    for record in chosen:
-        yield _episode(run, record, paths.get, without, notes)
+def _episodes(run: _Run, without: Without, notes: list[str]) -> Iterator[ExportedEpisode]:
+    for nodeid, position in run.chosen:
+        record = record_at(run.path / RESULTS, position, nodeid)
+        yield _episode(run.path, record, run.transcripts.get, without, notes)
 
 
 def just_ended(run: Path, record: Record, notes: list[str]) -> ExportedEpisode:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,14 +52,15 @@ class Target:
 
     `output`: the default of `-o`; "" if there is none.
     `packages`: import name -> name on PyPI of what `write` imports; `extra` of this project installs them. `needs_transcript`: `write` gets only episodes
-    with a transcript. `write` gets the episodes and the value of `-o`, and raises `UserError`.
+    with a transcript. `write` gets the episodes, for a single pass in which those of a row follow one another, and the value of `-o`, and raises
+    `UserError`. It keeps no episode: a run may be larger than the memory.
     """
 
     packages: Mapping[str, str]
     extra: str
     output: str
     needs_transcript: bool
-    write: Callable[[Sequence[ExportedEpisode], str], Written]
+    write: Callable[[Iterable[ExportedEpisode], str], Written]
 
 
 def identity(episode: PlayedEpisode) -> str:
@@ -130,12 +132,31 @@ def file_name(texts: Sequence[str], identity: str, suffix: str) -> str:
     return "-".join([*filter(None, plain), digest]) + suffix
 
 
-def free_place(directory: Path, names: Sequence[str]) -> None:
-    """Create a directory for files of these names. Raises `UserError` if it cannot be, or has one of them: nothing is overwritten."""
+@contextmanager
+def new_files(directory: Path) -> Iterator[Callable[[str], Path]]:
+    """Create a directory for files. The value creates an empty file of a name in it. If the block fails, these files are removed, so that the
+    export can be repeated.
+
+    Raises `UserError` if the directory or a file cannot be created, or exists already: nothing is overwritten.
+    """
+    made: list[Path] = []
+
+    def create(name: str) -> Path:
+        path = directory / name
+        try:
+            path.open("xb").close()
+        except FileExistsError:
+            raise UserError(f"{path} exists, and is not overwritten: remove it, or give another -o") from None
+        made.append(path)
+        return path
+
     try:
         directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"{directory} cannot be written ({error.strerror or error}): give another -o") from None
-    taken = next((name for name in names if (directory / name).exists() or (directory / name).is_symlink()), None)
-    if taken is not None:
-        raise UserError(f"{directory / taken} exists, and is not overwritten: remove it, or give another -o")
+        yield create
+    except BaseException as error:
+        for path in made:
+            path.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            place = error.filename or directory
+            raise UserError(f"{place} cannot be written ({error.strerror or error}): give another -o") from None
+        raise

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -21,6 +21,8 @@ from pytest_recode.records.transcript_reader import first_line
 RUNS = "recode-out"
 """Where pytest puts the directories of runs, unless --recode-out names another."""
 EPISODES = "episodes"
+REMEDY = "restore it, or give the path of a transcript"
+"""For a damaged results.jsonl."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,14 +76,26 @@ def episodes_of(run: Path, ids: Sequence[str] = ()) -> list[Chosen]:
     named = _recorded(run, ids) if ids else []
     if named and set(ids) <= {each.nodeid for each in named}:
         return named
+    check_directory(run)
+    found = _recorded(run)
+    return [*found, *without_record(run, {each.path for each in found})]
+
+
+def check_directory(run: Path) -> None:
+    """Raise `UserError` if there is no such directory."""
     if not run.is_dir():
         raise UserError(f"{run}: no such directory; give the directory of a run, or the path of a transcript")
-    found = _recorded(run)
-    known = {each.path for each in found}
-    for path in sorted((run / EPISODES).glob("*.jsonl")):
-        if path not in known and (facts := first_line(path)) is not None:
-            found.append(Chosen(path=path, facts=cast("EpisodeFacts", facts), record=None))
-    if not found:
+
+
+def without_record(run: Path, recorded: Collection[Path]) -> list[Chosen]:
+    """The episodes of a run's directory that have a transcript and no record. `recorded`: the transcripts of the others. Raises `UserError` if
+    there are neither."""
+    found = [
+        Chosen(path=path, facts=cast("EpisodeFacts", facts), record=None)
+        for path in sorted((run / EPISODES).glob("*.jsonl"))
+        if path not in recorded and (facts := first_line(path)) is not None
+    ]
+    if not found and not recorded:
         below = {path.parent.parent for path in run.glob(f"*/{EPISODES}/*.jsonl")}
         hint = (
             f"; did you mean {max(below, key=_started)}?"
@@ -94,7 +108,7 @@ def episodes_of(run: Path, ids: Sequence[str] = ()) -> list[Chosen]:
 
 def _recorded(run: Path, ids: Sequence[str] = ()) -> list[Chosen]:
     """The episodes with a record; `ids`: at least those with these node ids."""
-    records, _ = latest(run / RESULTS, "restore it, or give the path of a transcript", having=ids)
+    records, _ = latest(run / RESULTS, REMEDY, having=ids)
     return [Chosen(path=run / record["transcript"], facts=record, record=record) for record in records]
 
 

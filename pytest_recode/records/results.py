@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from pytest_recode.faults import UserError
 from pytest_recode.records.record import SCHEMA, Record
 from pytest_recode.records.record_check import fault
-from pytest_recode.records.run_directory import replaced
+from pytest_recode.records.run_directory import reading, replaced
 from pytest_recode.records.run_files import LOCAL, RunFiles
 
 RECORD_START = b'{"schema"'
@@ -96,13 +96,44 @@ def latest(
     for number, line in enumerate(data.split(b"\n")[:-1], 1):
         if not line.strip() or (parts and not any(part in line for part in parts)):
             continue
-        try:
-            record = parse_record(line)
-        except MalformedLineError as error:
-            raise UserError(f"{path}, line {number}: {error.problem}: {error.remedy or remedy}") from None
+        record = _parsed(path, number, line, remedy)
         older += found.pop(record["nodeid"], None) is not None
         found[record["nodeid"]] = record
     return list(found.values()), older
+
+
+def located(path: Path, remedy: str = _REMEDY) -> Iterator[tuple[int, Record]]:
+    """Yield the records of a file one by one, older ones of an episode included, each with the position of its line for `record_at`.
+
+    Raises `UserError` like `latest`.
+    """
+    position = 0
+    with reading(path), path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if line.endswith(b"\n") and line.strip():
+                yield position, _parsed(path, number, line, remedy)
+            position += len(line)
+
+
+def record_at(path: Path, position: int, nodeid: str) -> Record:
+    """Read the record of `nodeid` again, which `located` found at `position`. Raises `UserError` if it is no longer there."""
+    with reading(path), path.open("rb") as file:
+        file.seek(position)
+        line = file.readline()
+    try:
+        record = parse_record(line)
+    except MalformedLineError:
+        record = None
+    if record is None or record["nodeid"] != nodeid:
+        raise UserError(f"{path}: was rewritten while it was read: repeat the command")
+    return record
+
+
+def _parsed(path: Path, number: int, line: bytes, remedy: str) -> Record:
+    try:
+        return parse_record(line)
+    except MalformedLineError as error:
+        raise UserError(f"{path}, line {number}: {error.problem}: {error.remedy or remedy}") from None
 
 
 def rewrite(path: Path, records: Sequence[Record]) -> None:

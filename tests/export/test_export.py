@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_recode.export.target import file_name
-from pytest_recode.export.targets import TARGETS
+from pytest_recode.export.reading import read
+from pytest_recode.export.target import ExportedEpisode, file_name
+from pytest_recode.export.targets import TARGETS, target
+from pytest_recode.faults import UserError
+from pytest_recode.render.html.redaction import Without
 from tests.export.collector import Collector
 from tests.export.conftest import records, rewrite, transcript
 from tests.messages import assert_message
@@ -35,6 +40,46 @@ def test_nothing_is_overwritten(project: Path, command: Command) -> None:
     assert (again.returncode, again.stdout) == (2, "")
     assert_message(again.stderr, "exists, and is not overwritten", "give another -o")
     assert {path: path.read_bytes() for path in (project / "trajectories").iterdir()} == before
+
+
+def test_an_export_that_fails_leaves_no_file(project: Path, command: Command) -> None:
+    assert command(project, "export", "run", "--to", "atif").returncode == 0
+    *others, last = sorted((project / "trajectories").iterdir())
+    for kept in (last, others[0]):
+        for path in (project / "trajectories").iterdir():
+            path.unlink()
+        kept.write_text("mine")
+        again = command(project, "export", "run", "--to", "atif")
+        assert_message(again.stderr, f"{kept.name} exists, and is not overwritten", "remove it, or give another -o")
+        assert {path: path.read_text() for path in (project / "trajectories").iterdir()} == {kept: "mine"}
+
+
+@pytest.mark.parametrize("name", ["atif", "otel", pytest.param("inspect", marks=pytest.mark.slow)])
+def test_an_export_keeps_one_episode_in_memory(played: Path, tmp_path: Path, name: str) -> None:
+    if name == "inspect":
+        pytest.importorskip("inspect_ai.log")
+    alive: list[int] = []
+
+    def counted(episodes: Iterator[ExportedEpisode]) -> Iterator[ExportedEpisode]:
+        for episode in episodes:
+            alive.append(sum(isinstance(each, ExportedEpisode) for each in gc.get_objects()))
+            yield episode
+
+    found = read([played / "run"], (), Without())
+    with Collector() as collector:
+        output = collector.url if name == "otel" else str(tmp_path)
+        written = target(name).write(counted(found.episodes), output)
+    assert written.episodes == found.count == len(alive) == 4
+    assert max(alive) <= 2  # the one that is written, and the one that is read
+
+
+def test_records_that_are_rewritten_during_an_export_are_one_line(project: Path) -> None:
+    found = read([project / "run"], (), Without())
+    next(found.episodes)
+    rewrite(project / "run/results.jsonl", [*reversed(records(project / "run").values())])
+    with pytest.raises(UserError) as raised:
+        list(found.episodes)
+    assert_message(str(raised.value), "results.jsonl: was rewritten", "repeat the command")
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,18 @@ def test_an_episode_without_a_transcript_has_its_scores(project: Path, command: 
             assert len(sample.scores) == 1 + len(record["turns"])
 
 
+def test_two_tasks_of_one_id_are_two_samples(project: Path, command: Command) -> None:
+    run = project / "run"
+    found = records(run)
+    for record in found.values():
+        record["task"] = "one"
+    rewrite(run / "results.jsonl", [*found.values()])
+    for log in exported(project, command).values():
+        assert [sample.id for sample in log.samples or []] in [["one", nodeid] for nodeid in found]
+        assert set(samples(log)) < set(found)
+        assert log.eval.dataset.samples == 2
+
+
 def test_unknown_prices_and_hostile_texts(project: Path, command: Command) -> None:
     def change(line: dict[str, Any]) -> None:
         if "nodeid" in line:
