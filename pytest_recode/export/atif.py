@@ -11,7 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_recode.export.conversation import Said, conversation
-from pytest_recode.export.target import ExportedEpisode, Target, Written, clean, file_name, iso, new_files, verdict
+from pytest_recode.export.target import (
+    ExportedEpisode,
+    Target,
+    Written,
+    clean,
+    counted_usage,
+    file_name,
+    iso,
+    new_files,
+    verdict,
+)
 
 if TYPE_CHECKING:
     from pytest_recode.records.record import UsageRecord
@@ -51,7 +61,7 @@ def trajectory(episode: ExportedEpisode) -> dict[str, Any]:
         "solved_turn": record["solved_turn"],
         "passed_but_flagged": record.get("passed_but_flagged"),
         "error": record["error"],
-        "usage": dict(record["usage"]),
+        "usage": counted_usage(record),
         "seconds": record["seconds"],
         "simulated": record["simulated"],
         "isolation": record["isolation"],

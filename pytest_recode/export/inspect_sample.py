@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_recode.export.conversation import Said, conversation
-from pytest_recode.export.target import ExportedEpisode, clean, file_name, iso, solved, verdict
+from pytest_recode.export.target import ExportedEpisode, clean, counted_usage, file_name, iso, solved, verdict
 
 if TYPE_CHECKING:
     from inspect_ai.event import Event
@@ -33,7 +33,8 @@ def inspect_sample(episode: ExportedEpisode) -> EvalSample:
     waited = record.get("waited")
     turns = _turns(episode)
     last = next((each for each in reversed(messages) if each.role == "assistant"), None)
-    output = ModelOutput.from_content(record["model"] or NO_MODEL, last.text) if last else ModelOutput()
+    # An agent without a model, such as a person, has messages, and no output of a model
+    output = ModelOutput.from_content(record["model"], last.text) if last and record["model"] else ModelOutput()
     return EvalSample(
         id=clean(record["task"]),
         epoch=record["attempt"],
@@ -45,7 +46,7 @@ def inspect_sample(episode: ExportedEpisode) -> EvalSample:
         scores=_scores(record, turns),
         events=list(_events(played)) if played else [],
         metadata=clean(_metadata(episode)),
-        model_usage=_usage(played) if played else {record["model"] or NO_MODEL: _model_usage(record["usage"])},
+        model_usage=_usage(played) if played else _recorded_usage(record),
         started_at=iso(played.begun) if played else None,
         completed_at=iso(played.now[1]) if played else None,
         total_time=record["seconds"],
@@ -181,9 +182,17 @@ def _events(played: PlayedEpisode) -> Iterator[Event]:
 def _usage(played: PlayedEpisode) -> dict[str, ModelUsage]:
     """Usage by model: every call of the transcript, and a first turn that another episode paid for, as in the record."""
     found = [{clean(call["model"]): _model_usage(call)} for call in played.calls]
-    model = clean(played.facts["model"] or NO_MODEL)
+    model = played.facts["model"]
     shared = [turn.judged["usage"] for turn in played.turns if turn.judged is not None and turn.judged["shared"]]
-    return sums([*found, *({model: _model_usage(each)} for each in shared)])
+    return sums([*found, *({clean(model): _model_usage(each)} for each in shared if model is not None)])
+
+
+def _recorded_usage(record: Record) -> dict[str, ModelUsage]:
+    """The usage of an episode without a transcript, which does not tell the calls of models apart. Without a model, only that of the feedback is left."""
+    usage = counted_usage(record)
+    return (
+        {} if usage is None else {clean(record["model"] or record["feedback_model"] or NO_MODEL): _model_usage(usage)}
+    )
 
 
 def _model_usage(usage: UsageRecord) -> ModelUsage:

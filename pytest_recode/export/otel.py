@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pytest_recode import VERSION
-from pytest_recode.export.target import ExportedEpisode, Target, Written, clean, identity, solved
+from pytest_recode.export.target import ExportedEpisode, Target, Written, clean, counted_usage, identity, solved
 from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
@@ -59,14 +59,15 @@ def spans(episode: ExportedEpisode) -> list[ReadableSpan]:
         payer = _context(identity(episode.payer), "invoke_agent")
         links = [Link(payer, {"recode.turn": 1, "recode.relation": "played the first turn"})]
     error = record["error"]
+    usage = counted_usage(record)
     attributes = {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.agent.name": record["agent"],
         "gen_ai.provider.name": _provider(record["model"]),
         "gen_ai.request.model": record["model"],
         "gen_ai.conversation.id": record["nodeid"],
-        "gen_ai.usage.input_tokens": record["usage"]["prompt_tokens"],
-        "gen_ai.usage.output_tokens": record["usage"]["completion_tokens"],
+        "gen_ai.usage.input_tokens": usage and usage["prompt_tokens"],
+        "gen_ai.usage.output_tokens": usage and usage["completion_tokens"],
         "error.type": error["kind"] if error else None,
         "recode.run": episode.run,
         "recode.task": record["task"],
@@ -75,7 +76,7 @@ def spans(episode: ExportedEpisode) -> list[ReadableSpan]:
         "recode.outcome": record["outcome"],
         "recode.stop": record.get("stop"),
         "recode.solved_turn": record["solved_turn"],
-        "recode.cost_usd": record["usage"]["cost_usd"],
+        "recode.cost_usd": usage and usage["cost_usd"],
         "recode.simulated": record["simulated"],
         "recode.removed": list(episode.without) or None,
     }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
-    from pytest_recode.records.record import Record, TurnRecord
+    from pytest_recode.records.record import Record, TurnRecord, UsageRecord
     from pytest_recode.records.transcript_turns import PlayedEpisode
 
 
@@ -73,6 +73,12 @@ def row(record: Record) -> tuple[object, ...]:
     settings = sorted((name, str(value)) for name, value in record["settings"].items())
     paper, form = record["paper"], record["format"]
     return (record["model"], record["agent"], record["feedback"], record["feedback_model"], paper, form, *settings)
+
+
+def counted_usage(record: Record) -> UsageRecord | None:
+    """The tokens and cost of an episode; None if no model was called: a person, or another agent without one, has no tokens, which is not a count of zero."""
+    usage = record["usage"]
+    return usage if record["model"] is not None or usage["prompt_tokens"] or usage["completion_tokens"] else None
 
 
 def iso(seconds: float) -> str | None:
