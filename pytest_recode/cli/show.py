@@ -92,7 +92,10 @@ def _run_and_ids(given: argparse.Namespace) -> tuple[Path, list[str]]:
 
 
 def _complete(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
-    """What completes an id, for argcomplete: tasks, and node ids once something is typed."""
+    """What completes an id, for argcomplete: tasks, and node ids once something is typed.
+
+    Without those that have control characters, which the shell would write to the terminal, and line breaks, at which fish splits.
+    """
     from pytest_recode.records.episode_choice import latest_run
     from pytest_recode.records.episode_ids import episode_ids
 
@@ -100,7 +103,7 @@ def _complete(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list
         found = episode_ids(parsed_args.run or latest_run(Path()))
     except UserError:  # there is nothing to choose from
         return []
-    return [*dict.fromkeys(found.values()), *(found if prefix else ())]
+    return [each for each in (*dict.fromkeys(found.values()), *(found if prefix else ())) if each.isprintable()]
 
 
 def _colour() -> bool:

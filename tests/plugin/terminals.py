@@ -1,4 +1,4 @@
-"""A session of pytest in a pseudo-terminal, for tests of what a person reads and types there."""
+"""A session of pytest or of a shell in a pseudo-terminal, for tests of what a person reads and types there."""
 
 from __future__ import annotations
 
@@ -9,22 +9,36 @@ import signal
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider")
 
 
 class Terminal:
-    """A session of pytest in a terminal, and the person in front of it. `piped`: standard output goes nowhere, and only errors are seen."""
+    """A command in a terminal, and the person in front of it. `piped`: standard output goes nowhere, and only errors are seen.
 
-    def __init__(self, cwd: Path, *args: str, width: int = 120, piped: bool = False) -> None:
+    `variables`: of its environment, in addition.
+    """
+
+    def __init__(
+        self,
+        cwd: Path,
+        *args: str,
+        command: Sequence[str] = PYTEST,
+        width: int = 120,
+        piped: bool = False,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
         self._end, theirs = pty.openpty()
         termios.tcsetwinsize(theirs, (40, width))
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *args],
+            [*command, *args],
             cwd=cwd,
             env={key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
-            | {"PYTHONPATH": str(cwd), "TERM": "dumb"},
+            | {"PYTHONPATH": str(cwd), "TERM": "dumb", **(variables or {})},
             stdin=theirs,
             stdout=subprocess.DEVNULL if piped else theirs,
             stderr=theirs,
@@ -74,8 +88,9 @@ def _control(theirs: int) -> None:
 
 
 @contextmanager
-def terminal(cwd: Path, *args: str, width: int = 120, piped: bool = False) -> Iterator[Terminal]:
-    started = Terminal(cwd, *args, width=width, piped=piped)
+def terminal(cwd: Path, *args: str, **more: Any) -> Iterator[Terminal]:
+    """`more`: for `Terminal`."""
+    started = Terminal(cwd, *args, **more)
     try:
         yield started
     finally:
