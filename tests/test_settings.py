@@ -45,6 +45,7 @@ OF_THE_RUN = {
     "validate",
     "validate_seeds",
     "validate_json",
+    "watch",
     "fail_under",
     "baseline",
     "fail_on",
