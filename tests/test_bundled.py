@@ -1,4 +1,4 @@
-"""Full runs of the eight bundled tasks, as the README has them."""
+"""Full runs of the bundled tasks, as the README has them."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def test_the_simulated_graduate_solves_with_feedback_and_repeats_itself(tmp_path
     model = ("--recode-model=sim/graduate", "--recode-seed=1")
     done, records = run(tmp_path / "workers", *model, "-n2")
     _, again = run(tmp_path / "alone", *model, "-n0", "-k", "bpe or soft-nms")
-    assert len(TASKS) == 8
+    assert len(TASKS) >= 8
     assert sorted(record["task"] for record in records) == TASKS
     assert all(record["simulated"] for record in records)
     assert "* simulated: an offline model that breaks and repairs the reference" in done.stdout
-    assert sum(record["outcome"] == "solved" for record in records) >= 6
+    assert sum(record["outcome"] == "solved" for record in records) >= 0.75 * len(TASKS)
     assert any(record["solved_turn"] > 1 for record in records if record["solved_turn"])
 
     def course(record: dict[str, Any]) -> Any:

@@ -321,7 +321,7 @@ def test_tasks_say_what_was_not_played_and_give_the_references(report: Report, t
     assert (code["codebleu"], code["codebleu_bare"], code["compared"]) == (100.0, 100.0, 1)
     assert (code["played"], code["no_reference"], code["no_code"], code["errors"]) == (2, 1, 0, 1)
     assert code["codebleu_at_least"] == pytest.approx(100 / 3)
-    # eight bundled tasks, of which two are in the run
+    # of the bundled tasks, two are in the run
     bundled = len(list(ROOT.glob("tasks/*/task.yaml")))
     named = sum((ROOT / "tasks" / name).exists() for name in ("sinkhorn", "lora"))
     assert code["missing"] == episodes["missing"] == bundled - named

@@ -1,4 +1,4 @@
-"""The eight bundled tasks: complete, solved by their reference, and by nothing that only looks like an answer."""
+"""The bundled tasks: complete, solved by their reference, and by nothing that only looks like an answer."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A correction of level L4 suffices: a reader who follows it has the reference's program for that interface, and it holds no more.
 
-Each candidate is the reference with one thing wrong that an interface depends on: for the eight bundled tasks, and for a task whose two
+Each candidate is the reference with one thing wrong that an interface depends on: for the bundled tasks, and for a task whose two
 targets depend on each other in every way that Python has.
 """
 
