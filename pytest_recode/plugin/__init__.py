@@ -94,9 +94,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
         config.pluginmanager.register(HtmlReport(config), "recode-html-report")
     if config.getoption("allure_report_dir", None):
-        from pytest_recode.plugin import allure_report
+        from pytest_recode.plugin.allure_report import AllureReport
 
-        config.pluginmanager.register(allure_report, "recode-allure-report")
+        config.pluginmanager.register(AllureReport(config), "recode-allure-report")
     if config.pluginmanager.hasplugin("xdist"):
         from pytest_recode.plugin import distributed
 

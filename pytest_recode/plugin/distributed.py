@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 OURS = re.compile(r"(::|/)(episode|replay|validate)\[")
 """The controller collects nothing itself: it knows items by their ids."""
+EPISODE = re.compile(r"(::|/)(episode|replay)\[")
 
 
 def scheduler(config: pytest.Config, log: Any) -> Any:

@@ -101,7 +101,7 @@ def _report(nodeid: str, fact: str, lines: Sequence[str], *, passed: bool) -> py
 
 
 def ended(call: pytest.TestReport) -> pytest.TestReport:
-    """The teardown of a report without an item, from which JUnit reads the properties."""
+    """The teardown of a report without an item, or of one whose worker died. JUnit reads the properties from it, and pytest-html waits for it."""
     return pytest.TestReport(
         nodeid=call.nodeid,
         location=call.location,
@@ -110,6 +110,7 @@ def ended(call: pytest.TestReport) -> pytest.TestReport:
         longrepr=None,
         when="teardown",
         user_properties=call.user_properties,
+        **({"node": node} if (node := getattr(call, "node", None)) is not None else {}),  # that of pytest-xdist
     )
 
 

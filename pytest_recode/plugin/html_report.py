@@ -1,7 +1,8 @@
 """The report of pytest-html (`--html`): each episode has its page as an extra, and errors are errors.
 
-pytest-html calls every exception of a test's call phase a failure. Its documented hooks correct the word and the counts. Registered in each
-process with `--html`; the reports reach the controller, where pytest-html writes its file.
+pytest-html calls every exception of a test's call phase a failure. Its documented hooks correct the word and the counts. It shows a test when its
+teardown has been reported, and no result of the phase in which pytest-xdist reports that a worker died: this module makes that one a call.
+Registered in each process with `--html`; the reports reach the controller, where pytest-html writes its file.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from pytest_recode.plugin.report_data import data_of
-from pytest_recode.plugin.report_status import WITH_RESULT, report_status
+from pytest_recode.plugin.report_data import attach, data_of
+from pytest_recode.plugin.report_status import CRASHED, WITH_RESULT, report_status
 
 _ERRORS = ("error", "interrupted")
 """Categories of `report_status` that pytest-html shows as an error."""
@@ -32,7 +33,7 @@ class HtmlReport:
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
         """Called for each row, before it is counted under its outcome."""
-        status = report_status(report) if report.when in WITH_RESULT else None
+        status = report_status(report) if report.when == "call" else None
         failed = _RESULT.format("Failed")
         if status is None or status[0] not in _ERRORS or failed not in cells:
             return
@@ -46,8 +47,26 @@ class HtmlReport:
         data = data_of(report)
         if hasattr(self.config, "workerinput") or report.when not in WITH_RESULT or not data:
             return
+        extras = [*getattr(report, "extras", ())]
         if "summary" in data or "interrupted" in data:
-            report.extras = [*getattr(report, "extras", ()), *self._extras(report.nodeid)]
+            extras += self._extras(report.nodeid)
+        if str(report.when) != CRASHED:
+            report.extras = extras
+            return
+        call = pytest.TestReport(
+            nodeid=report.nodeid,
+            location=report.location,
+            keywords=report.keywords,
+            outcome="failed",
+            longrepr=report.longrepr,
+            when="call",
+            duration=data["summary"]["seconds"] if "summary" in data else 0.0,
+            extras=extras,
+        )
+        attach(call, data)
+        for plugin in self.config.pluginmanager.get_plugins():
+            if type(plugin).__module__.partition(".")[0] == "pytest_html":
+                plugin.pytest_runtest_logreport(call)
 
     def _extras(self, nodeid: str) -> list[dict[str, Any]]:
         from pytest_html import extras

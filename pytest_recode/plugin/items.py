@@ -48,6 +48,31 @@ def _fact(key: str, value: Any) -> tuple[str, Any]:
     return key, value
 
 
+def episode_properties(record: Record, out: Path) -> list[tuple[str, Any]]:
+    """What JUnit has as properties of an episode."""
+    last = record["turns"][-1] if record["turns"] else None
+    facts = {
+        "recode_task": record["task"],
+        "recode_model": record["model"] or record["agent"],
+        "recode_policy": record["feedback"],
+        "recode_attempt": record["attempt"],
+        "recode_transcript": str(out / record["transcript"]),
+        "recode_outcome": record["outcome"],
+        "recode_stop": record["stop"],
+        "recode_turns": len(record["turns"]),
+        "recode_solved_turn": record["solved_turn"],
+        "recode_level": last and last["level"],
+        "recode_passed": last["passed"] if last else None,
+        "recode_total": last["total"] if last else None,
+        "recode_prompt_tokens": record["usage"]["prompt_tokens"],
+        "recode_completion_tokens": record["usage"]["completion_tokens"],
+        "recode_cost_usd": record["usage"]["cost_usd"],
+        "recode_error": record["error"]["kind"] if record["error"] else None,
+        "recode_simulated": record["simulated"] or None,
+    }
+    return [_fact(key, value) for key, value in facts.items() if value is not None]
+
+
 class TaskItem(pytest.Item):
     """The base of all items of tasks: keywords, marker, and the data attached to their reports."""
 
@@ -240,29 +265,9 @@ class EpisodeItem(RecodeItem):
 
     def _report(self, record: Record) -> None:
         self.recode = {"record": record}
-        last = record["turns"][-1] if record["turns"] else None
-        facts = {
-            "recode_task": record["task"],
-            "recode_model": record["model"] or record["agent"],
-            "recode_policy": record["feedback"],
-            "recode_attempt": record["attempt"],
-            "recode_transcript": str(run_of(self.config).out / record["transcript"]),
-            "recode_outcome": record["outcome"],
-            "recode_stop": record["stop"],
-            "recode_turns": len(record["turns"]),
-            "recode_solved_turn": record["solved_turn"],
-            "recode_level": last and last["level"],
-            "recode_passed": last["passed"] if last else None,
-            "recode_total": last["total"] if last else None,
-            "recode_prompt_tokens": record["usage"]["prompt_tokens"],
-            "recode_completion_tokens": record["usage"]["completion_tokens"],
-            "recode_cost_usd": record["usage"]["cost_usd"],
-            "recode_error": record["error"]["kind"] if record["error"] else None,
-            "recode_simulated": record["simulated"] or None,
-        }
         before = {name for name, _ in self.user_properties}
-        added = {key: value for key, value in facts.items() if value is not None and key not in before}
-        self.user_properties += [_fact(key, value) for key, value in added.items()]
+        properties = episode_properties(record, run_of(self.config).out)
+        self.user_properties += [each for each in properties if each[0] not in before]
 
 
 class ValidateItem(RecodeItem):

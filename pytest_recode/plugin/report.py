@@ -12,7 +12,7 @@ import pytest
 
 from pytest_recode.faults import RecordsError, UserError
 from pytest_recode.plugin import distributed, gate, github, markdown_file, summary
-from pytest_recode.plugin.items import RecodeItem, TaskItem
+from pytest_recode.plugin.items import RecodeItem, TaskItem, episode_properties
 from pytest_recode.plugin.log_warnings import LogToWarnings, RecodeWarning, warn
 from pytest_recode.plugin.report_data import NO_DATA, ReportData, ValidationData, attach, data_of, share
 from pytest_recode.plugin.report_status import CRASHED, WITH_RESULT, report_status
@@ -77,6 +77,8 @@ class Reporter:
         yield
         if data_of(report) is None:
             return
+        if str(report.when) == CRASHED:
+            self.run.config.hook.pytest_runtest_logreport(report=gate.ended(report))
         if self.run.worker is None:
             share(report)
         else:
@@ -161,19 +163,21 @@ class Reporter:
         from pytest_recode.records.transcript import name
         from pytest_recode.records.transcript_reader import recover
 
-        path = self.run.out / "episodes" / name(report.nodeid)
-        if not path.exists():
+        if not distributed.EPISODE.search(report.nodeid):
             return {}
         if self.run.stops.reason:  # its worker was killed after the time limit of a stop
             return {"interrupted": self.run.stops.reason}
         error: ErrorRecord = {"kind": "worker", "message": report.longreprtext}
+        path = self.run.out / "episodes" / name(report.nodeid)
         try:
-            return {"record": recover(path, outcome="error", stop="error", error=error)}
+            record = recover(path, outcome="error", stop="error", error=error)
         except (
             ValueError,
             UserError,
         ):  # the worker died before the episode began, or an earlier run left a damaged line
             return {"not_played": report.longreprtext}
+        report.user_properties = episode_properties(record, self.run.out)
+        return {"record": record}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:

@@ -11,6 +11,7 @@ from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -20,12 +21,29 @@ Run = Callable[..., pytest.RunResult]
 MakeTask = Callable[..., Path]
 
 AGENTS = """\
+import os
+import signal
+
 from pytest_recode.agents import AgentKind
 from pytest_recode.episode import Move
 from pytest_recode.faults import ModelError, ModelFault
 
 RIGHT = "def twice(x):\\n    return x + x\\n\\n\\ndef half(x):\\n    return x / 2\\n"
 HOSTILE = "# </iframe><script>document.title = 'pwned'</script>\\ndef twice(x):\\n    return x + x\\n"
+
+
+class Dies:
+    def __init__(self, context):
+        pass
+
+    def act(self, brief, feedback, workspace):
+        if brief.task == "down" and feedback is not None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        workspace.write("answer.py", RIGHT if brief.task == "solved" else HOSTILE)
+        return Move(steps=1)
+
+
+DIES = AgentKind(make=Dies, needs_model=False)
 
 
 class ByTask:
@@ -192,6 +210,57 @@ def test_the_self_contained_page_of_pytest_html_contains_the_episodes(
     assert "iframe sandbox" in extra["content"]
     assert "Turn 2: 1 of 2 cases pass" in unescape(extra["content"])
     assert list(pytester.path.glob("assets/*")) == []
+
+
+@pytest.mark.usefixtures("bench")
+@pytest.mark.parametrize("task", ["down", pytest.param("solved", marks=pytest.mark.slow)])
+def test_an_episode_whose_worker_died_is_an_error_of_every_report(
+    recode: Run, pytester: pytest.Pytester, task: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`task`: the worker dies after a graded turn of "down", or before the episode of "solved" begins, where nothing is to be shown."""
+    monkeypatch.setenv("PYTHONPATH", str(pytester.path))
+    before = (
+        "import os\nimport signal\n\n\ndef pytest_runtest_call(item):\n"
+        f"    if item.nodeid.startswith('bench/{task}/'):\n        os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    if task == "solved":
+        pytester.makeconftest(before)
+    given = [each.replace("BY_TASK", "DIES") for each in GIVEN]
+    outputs = ("--html=report.html", "--alluredir=results", "--junitxml=junit.xml")
+    recode("-n2", *given, *outputs, "-k", f"{task} or unsolved").assert_outcomes(failed=1, errors=1)
+    lost, other = (IDS[each].replace("BY_TASK", "DIES") for each in (task, "unsolved"))
+
+    page = Blob((pytester.path / "report.html").read_text())
+    assert (page.result(lost), page.result(other)) == ("Error", "Failed")
+    assert page.counts == {"Failed": 1, "Passed": 0, "Errors": 1}
+
+    results = [json.loads(path.read_text()) for path in (pytester.path / "results").glob("*-result.json")]
+    [broken] = [each for each in results if each["status"] == "broken"]
+    [failed] = [each for each in results if each["status"] == "failed"]
+    assert len(results) == 2
+    assert "crashed while running" in broken["statusDetails"]["message"]
+    assert broken["name"] == f"{task}: Twice and half"
+    assert broken["parameters"] == failed["parameters"]
+    assert broken["titlePath"] == ["bench", task, "task.yaml"]
+    assert broken.keys() - {"attachments"} == failed.keys() - {"attachments"}
+
+    def labels(result: dict[str, Any]) -> list[str]:
+        return sorted(label["name"] for label in result["labels"])
+
+    assert labels(broken) == labels(failed)
+
+    cases = {case.get("classname"): case for case in ElementTree.parse(pytester.path / "junit.xml").iter("testcase")}
+    [case] = [case for name, case in cases.items() if name and f".{task}." in f"{name}."]
+    assert [child.tag for child in case if child.tag in ("error", "failure")] == ["error"]
+    if task == "down":
+        extra = page.extra(lost)
+        assert "Turn 1: 1 of 2 cases pass" in (pytester.path / extra["content"]).read_text()
+        files = attached(pytester.path / "results", broken)
+        assert "Turn 1: 1 of 2 cases pass" in files["Episode"]
+        [transcript] = (pytester.path / "out/episodes").glob(f"{task}-*.jsonl")
+        assert files["Transcript"] == transcript.read_text()
+        properties = {each.get("name"): each.get("value") for each in case.iter("property")}
+        assert (properties["recode_task"], properties["recode_error"]) == (task, "worker")
 
 
 @pytest.mark.slow
