@@ -1,0 +1,3 @@
+"""Evaluation of multi-object tracking by HOTA (Luiten et al., 2021)."""
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92
