@@ -196,6 +196,7 @@ _EXPLAINED = {
     "power": "[How to compare two models](../how-to/compare-models.md#before-you-pay)",
     "merge": "[How to run in shards](../how-to/run-in-shards.md)",
     "new": "[How to write a task](../how-to/write-a-task.md)",
+    "cut": "[How to cut a task from a repository](../how-to/cut-a-task-from-a-repository.md)",
     "preview": "[Preview of a task](preview.md)",
 }
 """Where each command is explained."""

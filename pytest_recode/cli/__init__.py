@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_recode import VERSION
-from pytest_recode.cli import bless, export, gate, html, merge, new, plot, power, preview, report, show
+from pytest_recode.cli import bless, cut, export, gate, html, merge, new, plot, power, preview, report, show
 from pytest_recode.faults import RecordsError, UserError
 
 if TYPE_CHECKING:
@@ -47,11 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pytest-recode",
-        description="Look at runs of pytest-recode, report on them, compare them with a baseline, merge the shards of one, say what a set of tasks can detect, begin a task, or preview one.",
+        description="Look at runs of pytest-recode, report on them, compare them with a baseline, merge the shards of one, say what a set of tasks can detect, begin a task, cut one from a repository, or preview one.",
     )
     parser.add_argument("--version", action="version", version=f"pytest-recode {VERSION}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (report, show, html, plot, export, bless, gate, power, merge, new, preview):
+    for command in (report, show, html, plot, export, bless, gate, power, merge, new, cut, preview):
         command.add_to(commands)
     for each in commands.choices.values():
         each.set_defaults(parser=each)

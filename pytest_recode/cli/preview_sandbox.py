@@ -1,10 +1,10 @@
-"""The sandbox in which `pytest-recode preview` grades an answer: chosen as a run chooses its own, and closed afterwards."""
+"""The sandbox in which `pytest-recode preview` grades an answer and `pytest-recode cut` runs a repository: chosen as a run chooses its own, and closed afterwards."""
 
 from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,11 +18,19 @@ if TYPE_CHECKING:
 
 @contextmanager
 def opened(name: str, task: Task, *, own: bool) -> Iterator[Sandbox]:
-    """The sandbox with this name, or for `auto` the one that a run would use.
+    """The sandbox with this name, or for `auto` the one that a run would use, ready for the task's environment.
 
     `own`: the answer is part of the task, so that `auto` means the same as in a validation. Another answer may be a model's, and needs an
-    isolated sandbox. It is ready for the task's environment. Raises `UserError`, `SandboxError`.
+    isolated sandbox. Raises `UserError`, `SandboxError`.
     """
+    _check(task.environment)
+    with sandbox_for(name, task.environment, [task.manifest], own=own) as sandbox:
+        yield sandbox
+
+
+@contextmanager
+def sandbox_for(name: str, environment: Environment, manifests: Sequence[Path], *, own: bool) -> Iterator[Sandbox]:
+    """The same without a task: `manifests` are those of tasks to hide."""
     from pytest_recode import built_in
     from pytest_recode.sandboxes import SandboxContext, SandboxKind
     from pytest_recode.sandboxes.choose import AUTO, choose
@@ -32,18 +40,17 @@ def opened(name: str, task: Task, *, own: bool) -> Iterator[Sandbox]:
     context = SandboxContext(
         run=f"preview-{secrets.token_hex(3)}",
         python=sys.executable,
-        hide=hidden([task.manifest], [], Path.cwd(), sys.executable),
+        hide=hidden(manifests, [], Path.cwd(), sys.executable),
     )
     chosen = choose(name, context, kinds, all_offline=own)
     kind = kinds[chosen]
-    _check(task.environment)
     kind.reap(context)
     sandbox = kind.make(context)
     try:
         try:
-            sandbox.ready(task.environment)
+            sandbox.ready(environment)
         except UserError as error:
-            if name != AUTO or chosen != "docker" or task.environment.image or task.environment.dockerfile:
+            if name != AUTO or chosen != "docker" or environment.image or environment.dockerfile:
                 raise
             raise UserError(
                 f"{error}; or use --sandbox=bubblewrap, which needs no image (auto chose docker, because its daemon answers)"

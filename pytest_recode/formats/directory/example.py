@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 
 import yaml
@@ -24,6 +25,20 @@ def write(task: Path) -> list[str]:
 
     Raises `UserError` for a name that cannot be an id, an existing path, a directory within a task, and one that cannot be written.
     """
+    name = task_id(task)
+    files = {}
+    canary = str(uuid.uuid4())
+    for path in sorted(_FILES.rglob("*.txt")):
+        text = path.read_text("utf-8").replace(_UUID, canary)
+        if path.name == "task.yaml.txt":
+            text = text.replace(_NAMED, f"id: {as_yaml(name)}\n")
+        files[str(path.relative_to(_FILES).with_suffix(""))] = text
+    write_files(task, files)
+    return list(files)
+
+
+def task_id(task: Path) -> str:
+    """The id of a task in the new directory `task`: its name. Raises `UserError` for one that cannot be an id, and within another task."""
     name = task.resolve().name
     if not re.fullmatch(ID, name):
         raise UserError(f"{task}: its last part becomes the task's id, which is {ID_WORDS}")
@@ -33,13 +48,11 @@ def write(task: Path) -> list[str]:
             f"{task}: is within the task {above}, whose files are not searched for further tasks: give a directory outside of it,"
             f" such as {above.parent / name}"
         )
-    files = {}
-    canary = str(uuid.uuid4())
-    for path in sorted(_FILES.rglob("*.txt")):
-        text = path.read_text("utf-8").replace(_UUID, canary)
-        if path.name == "task.yaml.txt":
-            text = text.replace(_NAMED, f"id: {_as_yaml(name)}\n")
-        files[str(path.relative_to(_FILES).with_suffix(""))] = text
+    return name
+
+
+def write_files(task: Path, files: Mapping[str, str]) -> None:
+    """Write texts by path to the new directory `task`. Raises `UserError` for an existing path, and one that cannot be written."""
     try:
         task.mkdir(parents=True)
         for place, text in files.items():
@@ -49,9 +62,8 @@ def write(task: Path) -> list[str]:
         raise UserError(f"{task}: exists already; name a directory that does not") from None
     except OSError as error:
         raise UserError(f"{task}: cannot be written ({error.strerror})") from None
-    return list(files)
 
 
-def _as_yaml(name: str) -> str:
+def as_yaml(name: str) -> str:
     """A name as YAML text: in quotes if it would be a number, a date or a truth value without them."""
     return name if yaml.safe_load(name) == name else f'"{name}"'

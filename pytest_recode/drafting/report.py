@@ -1,0 +1,67 @@
+"""What the command says: what was cut, what was not and where, and what remains for a person."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from pytest_recode.drafting.cutting import Cut
+from pytest_recode.verdict import legible
+from pytest_recode.wording import some_of
+
+GUIDE = "https://pytest-recode.readthedocs.io/en/latest/how-to/cut-a-task-from-a-repository.html"
+_MOST_SHOWN = 8
+
+
+def checklist(cut: Cut) -> list[str]:
+    """What remains for a person, in the order in which to do it."""
+    steps = [
+        "instruction.md: write it so that it is sufficient without the paper; delete this comment",
+        "paper.md: the equations that define the method, with the citation; `paper` in task.yaml",
+        "task.yaml: title, domain, difficulty, tags",
+        "repo/: read it as an agent does: it must not contain the answer, also not in another function or a comment; remove what is not needed",
+        "tests/: edge cases (empty, one element, ties, extreme values), properties that do not depend on the reference, exceptions; a fitting RTOL",
+        "feedback.yaml: what a researcher would say, for each interface",
+        "proofs/: right answers by somebody else, wrong answers for each requirement, equivalent mutants",
+        "licence: keep the licence file in repo/, and name the source",
+        "canary: it is in every file; use the one of your set, if it has one",
+    ]
+    if any(case.modified for cases in cut.cases.values() for case in cases):
+        steps.append(
+            "the function modifies its arguments: a candidate gets copies, so only what it returns is tested; say so in the instruction"
+        )
+    for name, cases in cut.cases.items():
+        steps += [f"tests/: {case.name} draws {case.words}; vary it more if you can" for case in cases if case.words]
+        steps += [f"{name}: {note}" for note in cut.notes.get(name, ())]
+    return [legible(each) for each in steps]
+
+
+def nothing_cut(cut: Cut) -> str:
+    return legible("\n".join(["nothing was cut, and nothing was written:", *_refusals(cut)]) + "\n")
+
+
+def written(cut: Cut, task: str, files: Sequence[str], checks: str) -> str:
+    """The report of a draft."""
+    source = f"{cut.licence.name}, from {cut.licence.source}"
+    lines = [f"{task}: drafted from {cut.target.name} ({source}): {some_of(sorted(files), _MOST_SHOWN)}"]
+    for name, cases in cut.cases.items():
+        kept, calls = cut.recorded[name]
+        lines.append(f"  {name}: {len(cases)} cases from {kept} distinct calls of {calls}")
+    if cut.closure.emptied:
+        lines.append(
+            f"  emptied, because nothing uses them: {', '.join(f'{name}.__init__' for name in cut.closure.emptied)}"
+        )
+    missing = [name for name in sorted(cut.closure.others) if not cut.versions.get(name)]
+    if missing:
+        lines.append(f"  imported, and not installed: {', '.join(missing)}")
+    if cut.closure.missing:
+        lines.append(f"  without Python source: {', '.join(cut.closure.missing)}")
+    if cut.refused:
+        lines += ["not cut:", *_refusals(cut)]
+    lines += [f'check it: pytest {shlex.quote(task)} --recode-validate -k "{checks}"', "then, by hand:"]
+    lines += [f"  [ ] {each}" for each in checklist(cut)]
+    return legible("\n".join([*lines, GUIDE]) + "\n")
+
+
+def _refusals(cut: Cut) -> list[str]:
+    return [f"  {cut.target.name}.{name}: {each}" for name, found in cut.refused.items() for each in found]

@@ -1,0 +1,217 @@
+"""Read a repository without running it: where its modules are, which of them a module imports, and what comes from elsewhere."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_recode.faults import UserError
+from pytest_recode.task import Files
+
+_ROOTS = ("src", ".", "python", "lib")
+"""Directories below a repository that may contain its packages."""
+_SKIPPED = {"__pycache__", "node_modules", "build", "dist", "venv", "env"}
+MAX_FILE = 2 << 20  # bytes of a file that is sent to the sandbox
+MAX_ALL = 256 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Module:
+    """A file of the repository. `path`: relative to `root` of the repository; `package`: the name that relative imports start from."""
+
+    name: str
+    path: str
+    source: str
+    package: str
+
+    @property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.source)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """`root`: the directory, relative to `place`, that contains the target's top-level package ("src", ".")."""
+
+    place: Path
+    root: str
+
+    def module(self, name: str) -> Module | None:
+        """The module with this dotted name, None if the repository has no source for it."""
+        relative = name.replace(".", "/")
+        for path, package in ((f"{relative}/__init__.py", name), (f"{relative}.py", name.rpartition(".")[0])):
+            file = self.place / self.root / path
+            if file.is_file() and not file.is_symlink():
+                source = file.read_text("utf-8", "replace")
+                return Module(name=name, path=path, source=source, package=package)
+        return None
+
+    def has(self, name: str) -> bool:
+        return self.module(name) is not None or (self.place / self.root / name.replace(".", "/")).is_dir()
+
+
+def find(place: Path, target: str) -> tuple[Repository, Module]:
+    """The repository with the module `target`. Raises `UserError` if it has none, or one that does not parse."""
+    if not place.is_dir():
+        raise UserError(f"{place}: is no directory: give the root of a repository, such as a clone")
+    for root in _ROOTS:
+        repository = Repository(place=place, root=root)
+        module = repository.module(target)
+        if module is not None:
+            try:
+                module.tree  # noqa: B018 - parses
+            except (SyntaxError, ValueError) as error:
+                raise UserError(
+                    f"{module.path}: does not parse ({error}); choose a module of Python 3 source"
+                ) from None
+            return repository, module
+    names = sorted({name for root in _ROOTS for name in _names(place / root)})
+    near = difflib.get_close_matches(target, names, 3, 0.5) or names[:5]
+    raise UserError(
+        f"{target}: no such module in {place}; MODULE is a dotted name, such as {', '.join(near) or 'package.module'}"
+    )
+
+
+def _names(root: Path) -> Iterator[str]:
+    for path in sorted(root.glob("**/*.py"))[:2000] if root.is_dir() else ():
+        parts = path.relative_to(root).with_suffix("").parts
+        if all(part.isidentifier() for part in parts):
+            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def files_of(repository: Repository) -> tuple[Files, tuple[str, ...]]:
+    """All files of the repository that can be sent to a sandbox, and the paths of those left out because they are too large. Follows no link."""
+    found: dict[str, bytes] = {}
+    large = []
+    total = 0
+    for directory, directories, names in os.walk(repository.place):
+        directories[:] = sorted(name for name in directories if name not in _SKIPPED and not name.startswith("."))
+        for name in sorted(names):
+            path = Path(directory, name)
+            if path.is_symlink() or not path.is_file() or name.endswith(".pyc"):
+                continue
+            relative = path.relative_to(repository.place).as_posix()
+            size = path.stat().st_size
+            if size > MAX_FILE or total + size > MAX_ALL:
+                large.append(relative)
+                continue
+            total += size
+            found[relative] = path.read_bytes()
+    return found, tuple(large)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Import:
+    """One name that a module imports: `module` alone, or `name` of it. `required`: on import of the module, and not in a `try`."""
+
+    module: str
+    name: str
+    required: bool
+
+
+def imports_of(module: Module) -> list[Import]:
+    """Every import statement of the module, with relative ones resolved, but not those under `TYPE_CHECKING`."""
+    found: list[Import] = []
+
+    def visit(node: ast.AST, required: bool) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+                for each in child.orelse:
+                    visit(each, required)
+                continue
+            if isinstance(child, ast.Import):
+                found.extend(Import(module=each.name, name="", required=required) for each in child.names)
+            elif isinstance(child, ast.ImportFrom):
+                base = _absolute(module.package, child.level, child.module)
+                if base is not None:
+                    found.extend(Import(module=base, name=each.name, required=required) for each in child.names)
+            inner = isinstance(child, ast.Try | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            visit(child, required and not inner)
+
+    visit(module.tree, True)
+    return found
+
+
+def _absolute(package: str, level: int, name: str | None) -> str | None:
+    if not level:
+        return name
+    parts = package.split(".")
+    if level > len(parts) or not package:
+        return None
+    return ".".join([*parts[: len(parts) - level + 1], *([name] if name else [])])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closure:
+    """What a target needs.
+
+    `modules`: by name, with the target. `emptied`: packages whose `__init__` nothing uses, so that it can be empty. `others`: top-level
+    modules from elsewhere, with whether they are required. `missing`: modules of the repository without source, with who imports them.
+    """
+
+    modules: dict[str, Module]
+    emptied: tuple[str, ...]
+    others: dict[str, bool]
+    missing: tuple[str, ...]
+
+
+def closure(repository: Repository, target: Module, *, whole_packages: bool) -> Closure:
+    """The modules that `target` imports, directly or not. `whole_packages`: with the `__init__` of each package, as Python imports it."""
+    found: dict[str, Module] = {}
+    others: dict[str, bool] = {}
+    missing: dict[str, str] = {}
+    pending = [target]
+    while pending:
+        module = pending.pop()
+        if module.name in found:
+            continue
+        found[module.name] = module
+        names = list(_packages(module.name)) if whole_packages else []
+        for each in imports_of(module):
+            top = each.module.partition(".")[0]
+            if not repository.has(top) or (repository.module(top) is None and top in sys.stdlib_module_names):
+                if top not in sys.stdlib_module_names and top != "__future__":
+                    others[top] = others.get(top, False) or each.required
+                continue
+            submodule = f"{each.module}.{each.name}" if each.name else ""
+            if submodule and repository.module(submodule) is not None:
+                names.append(submodule)
+                # `from package import name` finds a name of the package first
+                if _binds(repository.module(each.module), each.name):
+                    names.append(each.module)
+            elif repository.module(each.module) is not None:
+                names.append(each.module)
+            elif not repository.has(each.module):
+                missing.setdefault(each.module, f"{each.module} (imported by {module.path})")
+        pending += [made for name in names if name not in found and (made := repository.module(name)) is not None]
+    packages = {package for name in found for package in _packages(name)}
+    emptied = tuple(sorted(name for name in packages if name not in found and repository.module(name) is not None))
+    return Closure(modules=found, emptied=emptied, others=others, missing=tuple(missing.values()))
+
+
+def _packages(name: str) -> Iterator[str]:
+    """The packages above a module."""
+    parts = name.split(".")
+    for count in range(1, len(parts)):
+        yield ".".join(parts[:count])
+
+
+def _binds(package: Module | None, name: str) -> bool:
+    """Whether the package's own code binds `name` to something else than its submodule."""
+    if package is None or not package.path.endswith("__init__.py"):
+        return False
+    for node in package.tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            return True
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.module
+            and any((each.asname or each.name) == name for each in node.names)
+        ):
+            return True
+    return False

@@ -1,0 +1,1 @@
+"""Recording of calls while a repository's own tests run, and rehearsal of a drafted task's inputs."""
