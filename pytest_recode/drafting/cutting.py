@@ -136,7 +136,7 @@ def _recordings(
         if made[-1].error:
             raise UserError(
                 f"{module.name}: cannot be imported in the sandbox: {' '.join(made[-1].error.split())}: start pytest-recode with an interpreter in which"
-                " the repository's requirements are installed (compiled modules cannot be cut)"
+                " the repository's requirements are installed; modules that a build writes must be in the clone, as after pip install -e"
             )
     return made
 

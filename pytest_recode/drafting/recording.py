@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_recode.drafting.recorded_values import Call, Unreadable, read_call
-from pytest_recode.faults import SandboxError, UserError
 from pytest_recode.inside.wire import frames
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.sandboxes.shipping import program
 from pytest_recode.task import Environment, Files, Limits
+from pytest_recode.wording import some_of
 
 SECONDS = 300.0  # of one program of the repository
 SENDING_SECONDS = 120.0
@@ -62,7 +62,7 @@ def record(
         "imports": list(imports),
         "most": most,
     }
-    shown = " ".join(["python", *command])
+    shown = shown_command(command)
     connection = sandbox.launch(program("call-recorder", "recording.recorder"), Environment(), LIMITS)
     calls: list[Call] = []
     try:
@@ -84,6 +84,13 @@ def record(
         connection.kill()
 
 
+def shown_command(command: Sequence[str]) -> str:
+    """The command for messages: "pytest tests/test_a.py and 2 more", "python examples/x.py"."""
+    if list(command[:2]) != ["-m", "pytest"]:
+        return " ".join(["python", *command])
+    return f"pytest {some_of([each for each in command if each.endswith('.py')], 2)}"
+
+
 def _ended(command: str, calls: Sequence[Call], end: Any) -> Recording:
     try:
         return Recording(
@@ -99,6 +106,3 @@ def _ended(command: str, calls: Sequence[Call], end: Any) -> Recording:
         )
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise Unreadable(f"a report that cannot be read ({error})") from None
-
-
-__all__ = ["LIMITS", "Recording", "SandboxError", "UserError", "record"]

@@ -55,7 +55,8 @@ def written(cut: Cut, task: str, files: Sequence[str], checks: str) -> str:
     if missing:
         lines.append(f"  imported, and not installed: {', '.join(missing)}")
     if cut.closure.missing:
-        lines.append(f"  without Python source: {', '.join(cut.closure.missing)}")
+        names = (f"{name} (imported by {path})" for name, path in cut.closure.missing.items())
+        lines.append(f"  without Python source: {', '.join(names)}")
     if cut.refused:
         lines += ["not cut:", *_refusals(cut)]
     lines += [f'check it: pytest {shlex.quote(task)} --recode-validate -k "{checks}"', "then, by hand:"]

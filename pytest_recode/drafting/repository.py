@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import difflib
 import os
+import posixpath
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pytest_recode.faults import UserError
@@ -18,6 +19,7 @@ _ROOTS = ("src", ".", "python", "lib")
 _SKIPPED = {"__pycache__", "node_modules", "build", "dist", "venv", "env"}
 MAX_FILE = 2 << 20  # bytes of a file that is sent to the sandbox
 MAX_ALL = 256 << 20
+_VERSION = '__version__ = version = "0"\n__version_tuple__ = version_tuple = (0,)\n'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,16 +38,23 @@ class Module:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """`root`: the directory, relative to `place`, that contains the target's top-level package ("src", ".")."""
+    """`root`: the directory, relative to `place`, that contains the target's top-level package ("src", ".").
+
+    `generated`: texts by path, relative to `place`, of modules with the version, which the build of a package writes.
+    """
 
     place: Path
     root: str
+    generated: Mapping[str, str] = field(default_factory=dict)
 
     def module(self, name: str) -> Module | None:
         """The module with this dotted name, None if the repository has no source for it."""
         relative = name.replace(".", "/")
         for path, package in ((f"{relative}/__init__.py", name), (f"{relative}.py", name.rpartition(".")[0])):
             file = self.place / self.root / path
+            written = self.generated.get(posixpath.normpath(f"{self.root}/{path}"))
+            if written is not None:
+                return Module(name=name, path=path, source=written, package=package)
             if file.is_file() and not file.is_symlink():
                 source = file.read_text("utf-8", "replace")
                 return Module(name=name, path=path, source=source, package=package)
@@ -69,7 +78,7 @@ def find(place: Path, target: str) -> tuple[Repository, Module]:
                 raise UserError(
                     f"{module.path}: does not parse ({error}); choose a module of Python 3 source"
                 ) from None
-            return repository, module
+            return with_versions(repository, module), module
     names = sorted({name for root in _ROOTS for name in _names(place / root)})
     near = difflib.get_close_matches(target, names, 3, 0.5) or names[:5]
     raise UserError(
@@ -82,6 +91,14 @@ def _names(root: Path) -> Iterator[str]:
         parts = path.relative_to(root).with_suffix("").parts
         if all(part.isidentifier() for part in parts):
             yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def with_versions(repository: Repository, target: Module) -> Repository:
+    """The repository with the version modules that `target` needs and that only a build writes."""
+    missing = closure(repository, target, whole_packages=True).missing
+    names = [name for name in missing if "version" in name.rpartition(".")[2]]
+    made = {posixpath.normpath(f"{repository.root}/{name.replace('.', '/')}.py"): _VERSION for name in names}
+    return replace(repository, generated=made)
 
 
 def files_of(repository: Repository) -> tuple[Files, tuple[str, ...]]:
@@ -102,7 +119,7 @@ def files_of(repository: Repository) -> tuple[Files, tuple[str, ...]]:
                 continue
             total += size
             found[relative] = path.read_bytes()
-    return found, tuple(large)
+    return {**found, **{path: text.encode() for path, text in repository.generated.items()}}, tuple(large)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,13 +168,13 @@ class Closure:
     """What a target needs.
 
     `modules`: by name, with the target. `emptied`: packages whose `__init__` nothing uses, so that it can be empty. `others`: top-level
-    modules from elsewhere, with whether they are required. `missing`: modules of the repository without source, with who imports them.
+    modules from elsewhere, with whether they are required. `missing`: modules of the repository without source, with the file that imports them.
     """
 
     modules: dict[str, Module]
     emptied: tuple[str, ...]
     others: dict[str, bool]
-    missing: tuple[str, ...]
+    missing: Mapping[str, str]
 
 
 def closure(repository: Repository, target: Module, *, whole_packages: bool) -> Closure:
@@ -187,11 +204,11 @@ def closure(repository: Repository, target: Module, *, whole_packages: bool) -> 
             elif repository.module(each.module) is not None:
                 names.append(each.module)
             elif not repository.has(each.module):
-                missing.setdefault(each.module, f"{each.module} (imported by {module.path})")
+                missing.setdefault(each.module, module.path)
         pending += [made for name in names if name not in found and (made := repository.module(name)) is not None]
     packages = {package for name in found for package in _packages(name)}
     emptied = tuple(sorted(name for name in packages if name not in found and repository.module(name) is not None))
-    return Closure(modules=found, emptied=emptied, others=others, missing=tuple(missing.values()))
+    return Closure(modules=found, emptied=emptied, others=others, missing=missing)
 
 
 def _packages(name: str) -> Iterator[str]:

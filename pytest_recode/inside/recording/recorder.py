@@ -190,6 +190,8 @@ def _run(command: list[str], directory: str) -> None:
             sys.argv = command
             sys.path.insert(0, os.path.dirname(os.path.join(directory, command[0])))
             runpy.run_path(command[0], run_name="__main__")
+    except SystemExit:
+        pass
     except BaseException:  # noqa: BLE001 - the output has it; calls were reported before
         traceback.print_exc()
 
