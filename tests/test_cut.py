@@ -159,6 +159,7 @@ def test_a_mistake_is_one_line(
     assert_message(done.stderr.removeprefix("pytest-recode: error: "), subject, *words)
 
 
+@pytest.mark.slow
 def test_the_page_s_commands_do_what_it_says(command: Command, quick_python: tuple[str, ...], tmp_path: Path) -> None:
     """In order, with a program of the repository that the user names and no licence."""
     lines = re.findall(r"^\$ (pytest(?:-recode)? .*)$", PAGE.read_text("utf-8"), re.MULTILINE)
@@ -168,7 +169,7 @@ def test_the_page_s_commands_do_what_it_says(command: Command, quick_python: tup
     assert len(lines) == 2
     done = command(tmp_path, *shlex.split(lines[0])[1:], "--sandbox=process")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "spread: 1 cases from 1 distinct calls of 1" in done.stdout
+    assert "spread: hidden tests from 1 of 1 distinct calls (1 in all)" in done.stdout
     assert lines[1].startswith("pytest tasks/spread --recode-validate")
     assert f'"{CHECKS}"' in lines[1]
     assert validate(quick_python, tmp_path, "tasks/spread").returncode == 0

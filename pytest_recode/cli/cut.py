@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pytest_recode.cli import Commands
-    from pytest_recode.drafting.cutting import Cut
 
 CHECKS = "reference or untouched or empty or constant"
 """What a draft passes: proofs and mutants need a person."""
@@ -118,6 +117,3 @@ def _named(given: list[str]) -> tuple[str, list[str]]:
     if len(modules) > 1:
         raise UserError(f"{', '.join(modules)}: a task is cut out of one module; cut a task for each of them")
     return modules[0], [function for _, _, function in pairs]
-
-
-__all__ = ["CHECKS", "Cut", "add_to"]

@@ -166,12 +166,13 @@ class _Writer:
             return f"constant(rng, {shape}, {literal(array.quantiles[0])})"
         if "diagonal" in traits and "positive_definite" in traits:
             return f"diagonal(rng, {shape}, [{', '.join(map(_short, (float(scale) / 3,) * 3 + (float(scale),) * 4))}])"
+        if "orthogonal" in traits:
+            return f"orthogonal(rng, {shape})"
         if traits & {"positive_definite", "positive_semidefinite"}:
             if "unit_diagonal" in traits:
                 return f"correlations(rng, {shape})"
             return f"positive_definite(rng, {shape}, {scale})"
         for trait, text in {
-            "orthogonal": f"orthogonal(rng, {shape})",
             "sums_to_one": f"probabilities(rng, {shape})",
             "total_one": f"probabilities(rng, {shape}, total=True)",
             "unit_rows": f"unit_rows(rng, {shape})",

@@ -71,7 +71,13 @@ class Licence:
 
 def permitted(repository: Path, stated: str) -> Licence:
     """The licence of `repository`, or `stated` if the user knows better. Raises `UserError` unless it is permissive and certain."""
-    files = tuple(sorted(each.name for each in repository.iterdir() if each.is_file() and _FILE.fullmatch(each.name)))
+    files = tuple(
+        sorted(
+            each.name
+            for each in repository.iterdir()
+            if each.is_file() and not each.is_symlink() and _FILE.fullmatch(each.name)
+        )
+    )
     if stated:
         if stated not in PERMISSIVE:
             raise UserError(f"--license={stated}: is none of the licences whose code may be copied: {_choices()}")

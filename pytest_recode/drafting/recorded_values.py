@@ -103,7 +103,7 @@ def read_call(message: Any, functions: tuple[str, ...]) -> Call:
         function = message["function"]
         if function not in functions:
             raise Unreadable("a call of another function")
-        names = _texts(message["names"])
+        names = tuple(map(_parameter, message["names"]))
         args = [read_value(each) for each in message["args"]]
         kwargs = {_identifier(name): read_value(each) for name, each in message["kwargs"].items()}
         return Call(
@@ -204,6 +204,11 @@ def _identifier(name: Any) -> str:
     if not isinstance(name, str) or not name.isidentifier():
         raise Unreadable("an argument whose name is no identifier")
     return name
+
+
+def _parameter(name: Any) -> str:
+    """The name of a parameter, or "*0", "*1", … for values of `*args`."""
+    return name if isinstance(name, str) and re.fullmatch(r"\*\d{1,6}", name) else _identifier(name)
 
 
 def arrays_in(value: Value) -> Iterator[Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ SENDING_SECONDS = 120.0
 LIMITS = Limits(memory_mb=4096, disk_mb=1024, pids=256)
 _MOST_MESSAGE = 256 << 20
 _MOST_MESSAGES = 10_000
+_NAME, _VERSION = re.compile(r"[A-Za-z0-9._-]{1,100}"), re.compile(r"[A-Za-z0-9.+!_-]{1,100}")
+"""Of distributions: they become lines of a file that pip reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +87,12 @@ def record(
         connection.kill()
 
 
+def _checked(pattern: re.Pattern[str], text: Any) -> str:
+    if not isinstance(text, str) or not pattern.fullmatch(text):
+        raise Unreadable("a distribution or version with a strange name")
+    return text
+
+
 def shown_command(command: Sequence[str]) -> str:
     """The command for messages: "pytest tests/test_a.py and 2 more", "python examples/x.py"."""
     if list(command[:2]) != ["-m", "pytest"]:
@@ -100,7 +109,7 @@ def _ended(command: str, calls: Sequence[Call], end: Any) -> Recording:
             error=str(end["error"]),
             output=str(end["output"]),
             versions={
-                str(module): (str(found[0]), str(found[1])) if found else None
+                str(module): (_checked(_NAME, found[0]), _checked(_VERSION, found[1])) if found else None
                 for module, found in end["versions"].items()
             },
         )

@@ -33,7 +33,7 @@ def checklist(cut: Cut) -> list[str]:
     for name, cases in cut.cases.items():
         steps += [f"tests/: {case.name} draws {case.words}; vary it more if you can" for case in cases if case.words]
         steps += [f"{name}: {note}" for note in cut.notes.get(name, ())]
-    return [legible(each) for each in steps]
+    return [legible(" ".join(each.split())) for each in steps]
 
 
 def nothing_cut(cut: Cut) -> str:
@@ -46,7 +46,7 @@ def written(cut: Cut, task: str, files: Sequence[str], checks: str) -> str:
     lines = [f"{task}: drafted from {cut.target.name} ({source}): {some_of(sorted(files), _MOST_SHOWN)}"]
     for name, cases in cut.cases.items():
         kept, calls = cut.recorded[name]
-        lines.append(f"  {name}: {len(cases)} cases from {kept} distinct calls of {calls}")
+        lines.append(f"  {name}: hidden tests from {len(cases)} of {kept} distinct calls ({calls} in all)")
     if cut.closure.emptied:
         lines.append(
             f"  emptied, because nothing uses them: {', '.join(f'{name}.__init__' for name in cut.closure.emptied)}"
@@ -65,4 +65,8 @@ def written(cut: Cut, task: str, files: Sequence[str], checks: str) -> str:
 
 
 def _refusals(cut: Cut) -> list[str]:
-    return [f"  {cut.target.name}.{name}: {each}" for name, found in cut.refused.items() for each in found]
+    return [
+        f"  {cut.target.name}.{name}: {' '.join(str(each).split())}"
+        for name, found in cut.refused.items()
+        for each in found
+    ]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import difflib
+import functools
 import os
 import posixpath
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +24,13 @@ MAX_ALL = 256 << 20
 _VERSION = '__version__ = version = "0"\n__version_tuple__ = version_tuple = (0,)\n'
 
 
+@functools.cache
+def _parsed(source: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about the repository's code
+        return ast.parse(source)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Module:
     """A file of the repository. `path`: relative to `root` of the repository; `package`: the name that relative imports start from."""
@@ -33,7 +42,11 @@ class Module:
 
     @property
     def tree(self) -> ast.Module:
-        return ast.parse(self.source)
+        """Empty if the source does not parse: an import of it fails in the sandbox, if the target needs it at all."""
+        try:
+            return _parsed(self.source)
+        except (SyntaxError, ValueError):
+            return ast.Module(body=[], type_ignores=[])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +68,7 @@ class Repository:
             written = self.generated.get(posixpath.normpath(f"{self.root}/{path}"))
             if written is not None:
                 return Module(name=name, path=path, source=written, package=package)
-            if file.is_file() and not file.is_symlink():
+            if file.is_file() and file.resolve().is_relative_to(self.place.resolve()):  # no link that leads out of it
                 source = file.read_text("utf-8", "replace")
                 return Module(name=name, path=path, source=source, package=package)
         return None
@@ -73,7 +86,7 @@ def find(place: Path, target: str) -> tuple[Repository, Module]:
         module = repository.module(target)
         if module is not None:
             try:
-                module.tree  # noqa: B018 - parses
+                _parsed(module.source)
             except (SyntaxError, ValueError) as error:
                 raise UserError(
                     f"{module.path}: does not parse ({error}); choose a module of Python 3 source"

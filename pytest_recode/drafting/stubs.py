@@ -32,7 +32,8 @@ def stubbed(source: str, names: Sequence[str]) -> str:
                 docstring = "".join(lines[line : first.end_lineno]).rstrip() + "\n"
             else:
                 docstring = "    " + ast.get_source_segment(source, first, padded=False).strip() + "\n"  # type: ignore[union-attr]
-        indent = " " * first.col_offset if first.lineno > line else "    "
+        text = lines[first.lineno - 1]
+        indent = text[: len(text) - len(text.lstrip())] if first.lineno > line else "    "
         lines[node.lineno - 1 : end] = [f"{header}\n{docstring}{indent}{_BODY}\n"]
     return "".join(lines)
 

@@ -69,7 +69,7 @@ def _traits(np: Any, array: Any, kind: str) -> list[str]:
             found.append("total_one")
     if kind in "fc" and array.ndim >= 2 and array.shape[-1] == array.shape[-2] and 1 < array.shape[-1] <= MAX_MATRIX:
         found += _matrix_traits(np, array)
-    elif kind == "f" and array.ndim >= 2 and array.shape[-1] > 1 and _has_unit_rows(np, array):
+    if kind == "f" and array.ndim >= 2 and array.shape[-1] > 1 and _has_unit_rows(np, array):
         found.append("unit_rows")
     return found
 
@@ -90,7 +90,7 @@ def _matrix_traits(np: Any, array: Any) -> list[str]:
         try:
             lowest = np.linalg.eigvalsh(array)
         except np.linalg.LinAlgError:
-            return found
+            lowest = np.full((1, 2), -1.0)
         if (lowest[..., 0] > 1e-9 * abs(lowest[..., -1])).all():
             found.append("positive_definite")
         elif (lowest[..., 0] > -1e-9 * abs(lowest[..., -1])).all():
@@ -98,7 +98,7 @@ def _matrix_traits(np: Any, array: Any) -> list[str]:
     else:
         found += ["lower_triangular"] if np.allclose(array, np.tril(array)) else []
         found += ["upper_triangular"] if np.allclose(array, np.triu(array)) else []
-        found += ["orthogonal"] if np.allclose(array @ turned, eye) else []
+    found += ["orthogonal"] if np.allclose(array @ turned, eye) else []
     if np.allclose(diagonal, 0.0):
         found.append("zero_diagonal")
     elif np.allclose(diagonal, 1.0):

@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 from ..wire import codec
-from .array_traits import MAX_DATA, describe_array
+from .array_traits import describe_array
 
 MAX_ITEMS = 200  # of a list or dict
 MAX_TEXT = 20_000  # characters
@@ -131,6 +131,3 @@ def shape_key(found: Any) -> Any:
     if kind == "set":
         return (kind, found["container"], tuple(found["items"]))
     return (kind, found.get("type"))
-
-
-__all__ = ["MAX_DATA", "CannotDescribe", "describe", "generator_kind", "refer", "shape_key"]
