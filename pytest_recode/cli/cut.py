@@ -47,7 +47,10 @@ def add_to(commands: Commands) -> None:
         help="fresh processes that must return the same (default: 3)",
     )
     cut.add_argument(
-        "--sandbox", default="auto", metavar="NAME", help="docker, bubblewrap, process (no isolation) or auto (default)"
+        "--sandbox",
+        default="auto",
+        metavar="NAME",
+        help="bubblewrap (default) or process (no isolation); docker images lack the repository's requirements",
     )
 
 
@@ -72,7 +75,7 @@ def _cut(given: argparse.Namespace) -> tuple[str, int]:
     if task.exists():
         raise UserError(f"{task}: exists already; name a directory that does not with -o")
     try:
-        with sandbox_for(given.sandbox, Environment(), [], own=False) as sandbox:
+        with sandbox_for(given.sandbox, Environment(), [], own=False, local=True) as sandbox:
             found = cutting.cut(
                 given.repository,
                 module,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
-    from pytest_recode.sandboxes import Sandbox
+    from pytest_recode.sandboxes import Sandbox, SandboxContext, SandboxKind
     from pytest_recode.task import Environment, Task
 
 
@@ -29,10 +29,12 @@ def opened(name: str, task: Task, *, own: bool) -> Iterator[Sandbox]:
 
 
 @contextmanager
-def sandbox_for(name: str, environment: Environment, manifests: Sequence[Path], *, own: bool) -> Iterator[Sandbox]:
-    """The same without a task: `manifests` are those of tasks to hide."""
+def sandbox_for(
+    name: str, environment: Environment, manifests: Sequence[Path], *, own: bool, local: bool = False
+) -> Iterator[Sandbox]:
+    """The same without a task: `manifests` are those of tasks to hide. `local`: programs need the packages of this interpreter."""
     from pytest_recode import built_in
-    from pytest_recode.sandboxes import SandboxContext, SandboxKind
+    from pytest_recode.sandboxes import SandboxContext
     from pytest_recode.sandboxes.choose import AUTO, choose
     from pytest_recode.sandboxes.hiding import hidden
 
@@ -42,7 +44,11 @@ def sandbox_for(name: str, environment: Environment, manifests: Sequence[Path], 
         python=sys.executable,
         hide=hidden(manifests, [], Path.cwd(), sys.executable),
     )
-    chosen = choose(name, context, kinds, all_offline=own)
+    if local:
+        kinds = {each: kind for each, kind in kinds.items() if kind.local}
+        chosen = _local(name, context, kinds)
+    else:
+        chosen = choose(name, context, kinds, all_offline=own)
     kind = kinds[chosen]
     kind.reap(context)
     sandbox = kind.make(context)
@@ -58,6 +64,17 @@ def sandbox_for(name: str, environment: Environment, manifests: Sequence[Path], 
         yield sandbox
     finally:
         sandbox.close()
+
+
+def _local(name: str, context: SandboxContext, kinds: Mapping[str, SandboxKind]) -> str:
+    from pytest_recode.sandboxes.choose import AUTO, choose
+
+    try:
+        return choose("bubblewrap" if name == AUTO else name, context, kinds, all_offline=False)
+    except UserError as error:
+        if name != AUTO:
+            raise
+        raise UserError(f"{error}; or run the code without isolation with --recode-sandbox=process") from None
 
 
 _HERE = {

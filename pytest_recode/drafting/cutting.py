@@ -83,7 +83,10 @@ def cut(
         )
         cases = _repeated(sandbox, repository, module, allowed, made, chosen, results, repetitions, refused)
     for name in cases:
-        notes[name] += [f"not reached by a recorded call: {each}" for each in hazards(made.modules, module.name, name)]
+        notes[name] += [
+            f"no recorded call did what reading the code shows: {each}"
+            for each in hazards(made.modules, module.name, name)
+        ]
     versions = {name: found for each in recordings for name, found in each.versions.items()}
     wanted = {"numpy", *made.others}
     return Cut(

@@ -28,14 +28,18 @@ _PYTEST = (
 
 
 def test_runs(files: Files, module: str, functions: Sequence[str]) -> list[tuple[str, ...]]:
-    """Commands that run tests of the repository: first the files that name one of the functions, then the other ones."""
+    """Commands that run tests of the repository: first the files that name a function and its module, then those that name a function, and
+    then the other ones."""
     tests = [path for path in files if _TEST.fullmatch(path)]
-    words = re.compile(rf"\b({'|'.join(map(re.escape, functions))})\b".encode())
-    naming = [path for path in tests if words.search(files[path])]
-    others = [path for path in tests if path not in naming]
-    near = [path for path in others if module.rpartition(".")[2] in path]
-    rest = [path for path in others if path not in near]
-    return [(*_PYTEST, *each) for each in (naming, near, rest) if each]
+    function = re.compile(rf"\b({'|'.join(map(re.escape, functions))})\b".encode())
+    last = re.compile(rf"\b{re.escape(module.rpartition('.')[2])}\b".encode())
+
+    def distance(path: str) -> int:
+        named, near = function.search(files[path]), last.search(files[path]) or module.rpartition(".")[2] in path
+        return 0 if named and near else 1 if named else 2 if near else 3
+
+    groups = [[path for path in tests if distance(path) == step] for step in range(4)]
+    return [(*_PYTEST, *each) for each in groups if each]
 
 
 def given_run(text: str, files: Files) -> tuple[str, ...]:

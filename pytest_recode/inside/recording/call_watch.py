@@ -52,6 +52,7 @@ class Watch:
         self._found: set[tuple[str, str, str]] = set()
         self._random: list[Any] = []
         self._globals: dict[tuple[str, str], Any] = {}
+        self._libraries = _library_directories(self._directory)
         sys.addaudithook(self._hook)
 
     def begin(self) -> None:
@@ -76,11 +77,19 @@ class Watch:
         if self._thread is None or event not in _KINDS or threading.get_ident() != self._thread:
             return
         try:
+            if _KINDS[event] == "files" and self._of_library(args):
+                return
             place = self._place()
             if place is not None and len(self._found) < 100:
                 self._found.add((_KINDS[event], place, _detail(event, args)))
         except Exception:  # noqa: BLE001, S110 - the call must not notice
             pass
+
+    def _of_library(self, args: Any) -> bool:
+        """Whether it reads a file of an installed package or of the system, which libraries do on their own behalf."""
+        path = args[0] if args and isinstance(args[0], str) else ""
+        writes = len(args) > 2 and isinstance(args[2], int) and bool(args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
+        return not writes and os.path.abspath(path).startswith(self._libraries) and path != ""
 
     def _place(self) -> str | None:
         """The repository's innermost line on the stack; None within an import, or if there is none."""
@@ -108,6 +117,11 @@ class Watch:
                     continue
                 found[name, each] = _fingerprint(value)
         return found
+
+
+def _library_directories(directory: str) -> tuple[str, ...]:
+    places = [sys.prefix, sys.base_prefix, "/usr/", "/proc/", "/sys/", "/etc/", "/dev/", *sys.path]
+    return tuple(path for path in places if path and not os.path.realpath(path).startswith(directory))
 
 
 def _fingerprint(value: Any) -> Any:
