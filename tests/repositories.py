@@ -85,7 +85,7 @@ def test_negative_weights():
 UNFIT = {
     "COPYING": BSD,
     "unfit.py": """\
-import random
+import os
 
 import numpy as np
 
@@ -142,6 +142,14 @@ def untested(x):
 def doubled(x):
     with open(np.__file__):  # as a library does that looks for its plugins
         return 2 * x
+
+
+def fragile(x):
+    if len(x) != 3:
+        os._exit(3)
+    while x.min() != 0.0:
+        pass
+    return x + 1
 """,
     "factor.txt": "2.5",
     "test_unfit.py": """\
@@ -153,6 +161,7 @@ def test_all():
     x = np.arange(3.0)
     for each in (unfit.counts, unfit.draws, unfit.reseeds, unfit.reads, unfit.in_place, unfit.model, unfit.doubled):
         each(x.copy())
+    unfit.fragile(x)
     unfit.applies(lambda x: x, x)
 """,
 }

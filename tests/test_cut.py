@@ -88,14 +88,20 @@ def test_what_cannot_be_cut_is_reported_with_its_place(
     command: Command, quick_python: tuple[str, ...], tmp_path: Path
 ) -> None:
     repositories.write(tmp_path / "clone", repositories.UNFIT)
-    names = [f"unfit:{name}" for name in (*REFUSED, "doubled")]
+    names = [f"unfit:{name}" for name in (*REFUSED, "doubled", "fragile")]
     done = command(tmp_path, "cut", "clone", *names, "-o", "tasks/unfit", "--sandbox=process")
     assert done.returncode == 1, done.stderr
     for name, (kind, place) in REFUSED.items():
         found = [line for line in done.stdout.splitlines() if line.startswith(f"  unfit.{name}: ")]
         assert any(kind in line for line in found), (name, done.stdout)
         assert any(place in line for line in found), (name, found)
-    assert yaml.safe_load((tmp_path / "tasks/unfit/task.yaml").read_text())["interfaces"] == ["unfit.doubled"]
+    assert yaml.safe_load((tmp_path / "tasks/unfit/task.yaml").read_text())["interfaces"] == [
+        "unfit.doubled",
+        "unfit.fragile",
+    ]
+    assert_line(
+        done.stdout, "fragile_1", "the recorded arrays times a number"
+    )  # it ends the process, or never returns, with others
     validated = validate(quick_python, tmp_path, "tasks/unfit")
     assert validated.returncode == 0, validated.stdout
 

@@ -21,7 +21,8 @@ from pytest_recode.sandboxes import Sandbox
 
 MOST_CALLS = 6
 """Recorded calls of one function, distinct in types, shapes and texts."""
-SEEDS = (0, 1, 2)
+SEEDS = tuple(range(10))
+"""Under which the reference must accept the inputs of a case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
