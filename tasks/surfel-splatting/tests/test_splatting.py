@@ -128,6 +128,13 @@ def test_normals_face_the_camera(candidate, rng):
     sides = np.sign(np.sum(normals * means, axis=1))
     assert set(sides) == {-1.0, 1.0}
     np.testing.assert_allclose(splats.normals, -sides[:, None] * normals, rtol=1e-6, atol=1e-9)
+    # Beside the optical axis, a normal that faces the camera may look along the axis.
+    camera, angle = straight(rng), np.radians(rng.uniform(-80.0, -50.0))
+    surfels = scene(rng, camera, 2)
+    surfels |= {"positions": np.array([[1.0, 0.0, 1.0]] * 2) * rng.uniform(1.0, 3.0)}
+    surfels |= {"quaternions": np.array([turned(1, angle), turned(1, angle + np.pi)])}
+    expected = np.array([[np.sin(angle), 0.0, np.cos(angle)]] * 2)
+    np.testing.assert_allclose(projected(candidate, surfels, camera).normals, expected, rtol=1e-6, atol=1e-9)
 
 
 @projecting
