@@ -23,7 +23,10 @@ class Finding:
 
 
 _CALLS = {
-    "files": ("open", "np.save", "np.savez", "np.savetxt", "numpy.save", "os.remove", "os.makedirs", "shutil."),
+    "files": (
+        *("open", "os.remove", "os.makedirs", "shutil."),
+        *("numpy.save", "numpy.savez", "numpy.savez_compressed", "numpy.savetxt", "numpy.load", "numpy.loadtxt"),
+    ),
     "network": ("requests.", "urllib.request.", "socket.", "http.client."),
     "randomness without a seed": (
         *("np.random.", "numpy.random.", "random.random", "random.choice", "random.shuffle", "random.sample"),
@@ -95,17 +98,16 @@ def hazards(modules: Mapping[str, Module], target: str, name: str) -> list[Findi
         if node is None:
             continue
         found += _in_function(module, node)
-        imported = {each.name: each.module for each in imports_of(module) if each.name}
-        aliases = {each.module.rpartition(".")[2]: each.module for each in imports_of(module) if not each.name}
+        imported = {each.bound: each for each in imports_of(module)}
         for call in (each for each in ast.walk(node) if isinstance(each, ast.Call)):
-            dotted = _dotted(call.func)
-            head, _, rest = dotted.rpartition(".")
-            if not head:
-                pending.append((imported.get(dotted, where), dotted))
-            elif f"{imported.get(head, '')}.{head}" in modules:
-                pending.append((f"{imported[head]}.{head}", rest))
-            elif aliases.get(head) in modules:
-                pending.append((aliases[head], rest))
+            head, _, last = _dotted(call.func).rpartition(".")
+            source = imported.get(head or last)
+            if source is None:
+                pending.append((where, last)) if not head else None
+            elif head:  # of a module: `from package import module` or `import package.module as module`
+                pending.append((f"{source.module}.{source.name}" if source.name else source.module, last))
+            else:
+                pending.append((source.module, source.name))
     return list(dict.fromkeys(found))
 
 
@@ -114,6 +116,7 @@ def _in_function(module: Module, node: Function) -> Iterator[Finding]:
     local = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
     local |= {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
     shared -= local
+    imported = {each.bound: f"{each.module}.{each.name}".rstrip(".") for each in imports_of(module)}
 
     def finding(kind: str, at: ast.AST, detail: str) -> Finding:
         return Finding(kind=kind, place=f"{module.path}:{getattr(at, 'lineno', 0)}", detail=f"{detail} in {node.name}")
@@ -125,12 +128,12 @@ def _in_function(module: Module, node: Function) -> Iterator[Finding]:
             if isinstance(each.value, ast.Name) and each.value.id in shared:
                 yield finding("global state", each, f"{ast.unparse(each)} is set")
         elif isinstance(each, ast.Call):
-            yield from _in_call(each, shared, finding)
+            yield from _in_call(each, shared, imported, finding)
         elif isinstance(each, ast.Constant) and isinstance(each.value, str) and each.value.startswith("cuda"):
             yield finding("GPU", each, repr(each.value))
 
 
-def _in_call(call: ast.Call, shared: set[str], finding: object) -> Iterator[Finding]:
+def _in_call(call: ast.Call, shared: set[str], imported: Mapping[str, str], finding: object) -> Iterator[Finding]:
     assert callable(finding)
     dotted = _dotted(call.func)
     head, _, last = dotted.rpartition(".")
@@ -138,6 +141,9 @@ def _in_call(call: ast.Call, shared: set[str], finding: object) -> Iterator[Find
         yield finding("global state", call, f"{dotted}()")
     if last == "cuda" or dotted.startswith(_GPU):
         yield finding("GPU", call, f"{dotted}()")
+    first, _, rest = dotted.partition(".")
+    if first in imported:
+        dotted = f"{imported[first]}.{rest}".rstrip(".")
     for kind, names in _CALLS.items():
         if any(dotted == each or (each.endswith(".") and dotted.startswith(each)) for each in names):
             if kind == "randomness without a seed" and last in _SEEDED and (call.args or call.keywords):

@@ -137,10 +137,14 @@ def files_of(repository: Repository) -> tuple[Files, tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Import:
-    """One name that a module imports: `module` alone, or `name` of it. `required`: on import of the module, and not in a `try`."""
+    """One name that a module imports: `module` alone, or `name` of it. `required`: on import of the module, and not in a `try`.
+
+    `bound`: the name under which the module uses it.
+    """
 
     module: str
     name: str
+    bound: str
     required: bool
 
 
@@ -155,11 +159,17 @@ def imports_of(module: Module) -> list[Import]:
                     visit(each, required)
                 continue
             if isinstance(child, ast.Import):
-                found.extend(Import(module=each.name, name="", required=required) for each in child.names)
+                found.extend(
+                    Import(module=each.name, name="", bound=each.asname or each.name, required=required)
+                    for each in child.names
+                )
             elif isinstance(child, ast.ImportFrom):
                 base = _absolute(module.package, child.level, child.module)
                 if base is not None:
-                    found.extend(Import(module=base, name=each.name, required=required) for each in child.names)
+                    found.extend(
+                        Import(module=base, name=each.name, bound=each.asname or each.name, required=required)
+                        for each in child.names
+                    )
             inner = isinstance(child, ast.Try | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
             visit(child, required and not inner)
 

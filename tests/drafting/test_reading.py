@@ -90,11 +90,13 @@ def test_a_link_out_of_the_repository_is_not_followed(tmp_path: Path) -> None:
         ("cache.update(x)", "global state"),
         ("helper(x)", "global state"),
         ("other.save(x)", "files"),
+        ("np.savez(x)", "files"),
         ("np.random.seed(0)", "randomness without a seed"),
         ("np.random.default_rng()", "randomness without a seed"),
         ("x.to('cuda')", "GPU"),
         ("x.cuda()", "GPU"),
         ("requests.get(x)", "network"),
+        ("normal(x)", "randomness without a seed"),
         ("np.random.default_rng(0)", ""),
         ("cache = {}\n    cache[x] = 1", ""),
         ("len(cache)", ""),
@@ -104,7 +106,7 @@ def test_findings_have_their_places(tmp_path: Path, text: str, kind: str) -> Non
     place = repositories.write(
         tmp_path,
         {
-            "core.py": f"import numpy as np\nimport other\n\ncount, cache = 0, {{}}\n\n\ndef helper(x):\n    cache.clear()\n\n\ndef f(x):\n    {text}\n",
+            "core.py": f"import numpy as np\nimport other\nfrom numpy.random import standard_normal as normal\ncount, cache = 0, {{}}\n\n\ndef helper(x):\n    cache.clear()\n\n\ndef f(x):\n    {text}\n",
             "other.py": "def save(x):\n    return open(x)\n",
         },
     )
