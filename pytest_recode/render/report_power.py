@@ -41,7 +41,7 @@ def table(found: Sequence[Detectable], *, seed: int, recorded: str, simulated: b
             *(columns("text", format="benchmark") if several else ()),
             Column(key="units", head="test by", fold=not several),
             *columns("count", attempts="attempts", episodes="episodes per model"),
-            Column(key="points", head="points", kind="number"),
+            Column(key="points", head="points", kind="count"),
             *(Column(key=f"cost_usd_{model}", head=f"{model} $", kind="money") for model in priced),
         ),
         rows=tuple(
