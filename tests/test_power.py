@@ -21,6 +21,7 @@ from tests.projects import Command
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(page for page in (ROOT / "docs").rglob("*.md"))
 NAMES = sorted(path.parent.name for path in ROOT.glob("tasks/*/task.yaml"))
+COUNT = len(NAMES)
 MODELS = ("gpt-5-mini", "gpt-5", "claude-sonnet-4")
 SPENT = {"prompt_tokens": 200_000, "completion_tokens": 30_000, "cost_usd": None}
 
@@ -51,10 +52,10 @@ def test_of_tasks_alone(command: Command, place: Path) -> None:
     done = command(place, "power", "--tasks", "tasks")
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in done.stdout.splitlines() if re.match(r" +\d", line)]
-    assert [row[:2] for row in rows] == [["1", "8"], ["3", "24"], ["5", "40"]]
+    assert [row[:2] for row in rows] == [[str(attempts), str(attempts * COUNT)] for attempts in (1, 3, 5)]
     points = [int(row[2]) for row in rows]
     assert points == sorted(points, reverse=True)
-    assert "test by 8 tasks" in done.stdout
+    assert f"test by {COUNT} tasks" in done.stdout
     assert_line(done.stdout, "difficulties", "assumed", "beta(0.54, 0.54)", "--runs")
     assert_line(done.stdout, "cost", "unknown", "--runs RUN")
     assert "$" not in done.stdout
@@ -66,7 +67,7 @@ def test_of_tasks_alone(command: Command, place: Path) -> None:
 def test_one_number_of_attempts_and_another_seed(command: Command, place: Path) -> None:
     done = command(place, "power", "--tasks", "tasks", "--attempts=2", "--seed=0", "--format=json")
     [row] = tables(done.stdout)
-    assert (row["attempts"], row["episodes"], row["units"]) == (2, 16, "8 tasks")
+    assert (row["attempts"], row["episodes"], row["units"]) == (2, 2 * COUNT, f"{COUNT} tasks")
     assert "seed 0" in done.stdout
     assert "to be independent" in done.stdout
     assert "to be independent" not in command(place, "power", "--tasks", "tasks", "--attempts=1").stdout
@@ -78,11 +79,15 @@ def test_several_numbers_of_attempts(command: Command, place: Path) -> None:
 
 
 def test_points_ask_for_the_smallest_number_of_attempts(command: Command, place: Path) -> None:
-    [row] = tables(command(place, "power", "--tasks", "tasks", "--points=56", "--format=json").stdout)
-    assert (row["attempts"], row["episodes"], row["points"]) == (3, 24, 56)
+    points = smallest(task_set(dict.fromkeys(NAMES), {}), 3)
+    assert points is not None
+    [row] = tables(command(place, "power", "--tasks", "tasks", f"--points={points}", "--format=json").stdout)
+    assert (row["attempts"], row["episodes"], row["points"]) == (3, 3 * COUNT, points)
     [fewer] = tables(command(place, "power", "--tasks", "tasks", "--attempts=2", "--format=json").stdout)
-    assert fewer["points"] > 56
-    assert_line(command(place, "power", "--tasks", "tasks", "--points=56").stdout, "--points=56", "3 attempts")
+    assert fewer["points"] > points
+    assert_line(
+        command(place, "power", "--tasks", "tasks", f"--points={points}").stdout, f"--points={points}", "3 attempts"
+    )
     some = command(place, "power", "--tasks", "tasks", "--points=5").stdout
     assert_line(some, "--points=5", "50 attempts", "more tasks are needed")
     assert "at least 6" not in some
@@ -94,15 +99,15 @@ def test_points_ask_for_the_smallest_number_of_attempts(command: Command, place:
 def test_recorded_runs_give_difficulties_and_costs(command: Command, place: Path) -> None:
     done = command(place, "power", "--runs", "compare", "--format=json")
     for row in tables(done.stdout):
-        assert row["units"] == "8 tasks"
+        assert row["units"] == f"{COUNT} tasks"
         for model in MODELS:
             price = list_price(TABLE[model])
             assert price is not None
             each = 0.2 * price.prompt + 0.03 * price.completion
             assert row[f"cost_usd_{model}"] == pytest.approx(row["episodes"] * each)
     shown = command(place, "power", "--runs", "compare").stdout
-    assert_line(shown, "cost", "200,000 prompt", "30,000 completion", "16 episodes", "gpt-5")
-    assert_line(shown, "difficulties", "16 recorded episodes", "gpt-5")
+    assert_line(shown, "cost", "200,000 prompt", "30,000 completion", f"{2 * COUNT} episodes", "gpt-5")
+    assert_line(shown, "difficulties", f"{2 * COUNT} recorded episodes", "gpt-5")
     # Every task is solved half the time, which is noisier than what is assumed
     alone = command(place, "power", "--tasks", "tasks", "--format=json")
     both = command(place, "power", "--tasks", "tasks", "--runs", "compare", "--format=json")
@@ -200,7 +205,7 @@ def test_a_wrong_argument_is_a_line_below_the_usage_of_the_command(
 def test_what_is_left_out_is_said(command: Command, place: Path) -> None:
     run(place / "part", [*episodes(NAMES[:6], model="gpt-5"), record("another", model="gpt-5")])
     done = command(place, "power", "--tasks", "tasks", "--runs", "part", "--attempts=1")
-    assert_line(done.stdout, "--runs: no verdict on 2 tasks", "assumed")
+    assert_line(done.stdout, f"--runs: no verdict on {COUNT - 6} tasks", "assumed")
     assert_line(done.stdout, "--runs: 1 task not below --tasks", "omitted")
     assert_line(done.stdout, "difficulties", "12 recorded episodes")
 
@@ -269,6 +274,12 @@ def test_the_costs_of_the_recommended_commands_are_current() -> None:
         for model in MODELS:
             price = list_price(TABLE[model])
             assert price is not None
-            dollars.append(f"{8 * attempts * (0.2 * price.prompt + 0.03 * price.completion):.2f}")
-        cells = [name, f"`--recode-attempts={attempts}`", str(8 * attempts), str(smallest(tasks, attempts)), *dollars]
+            dollars.append(f"{COUNT * attempts * (0.2 * price.prompt + 0.03 * price.completion):.2f}")
+        cells = [
+            name,
+            f"`--recode-attempts={attempts}`",
+            str(COUNT * attempts),
+            str(smallest(tasks, attempts)),
+            *dollars,
+        ]
         assert f"| {' | '.join(cells)} |" in text

@@ -74,9 +74,10 @@ def imported(tree: ast.Module, path: str) -> set[str]:
 # what a task consists of
 
 
-def test_there_are_two_tasks_of_each_domain() -> None:
+def test_each_domain_has_tasks() -> None:
     domains = Counter(read(manifest)[0].domain for manifest in MANIFESTS)
-    assert domains == {"ml": 2, "nlp": 2, "cv": 2, "science": 2}
+    assert domains.keys() == {"ml", "nlp", "cv", "science"}
+    assert min(domains.values()) >= 2
 
 
 @each_task
