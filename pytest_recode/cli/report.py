@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import gc
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -123,6 +124,7 @@ def _report(given: argparse.Namespace) -> str:
     from pytest_recode.render import report, report_latex, report_pairs, report_table
 
     found = report_tables.rows_of(given.files, given.model)
+    gc.freeze()  # the attempts stay until the end, and no collection of garbage is to look at them again
     notes = list(found.notes)
     tasks = _tasks(given.tasks)
     notes += [f"--tasks: its tasks are omitted: {error}" for error in tasks.errors]

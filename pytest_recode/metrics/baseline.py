@@ -100,12 +100,12 @@ def of_run(run: Path, *, only: Collection[str] | None = None) -> Outcomes:
     if twice := next((key for key, count in keys.items() if count > 1), None):
         raise UserError(f"{run}: has two rows of {name(twice)} with different settings: give a run with one")
     made = sorted((_row(row, attempts) for row, attempts in grouped.items()), key=lambda row: row.key)
-    place, ended = run if run.is_dir() else run.parent, {attempt.nodeid for attempt in source.attempts}
+    place = run if run.is_dir() else run.parent
     return Outcomes(
         source=str(run),
         rows=tuple(made),
         notes=source.notes,
-        unended=len(unended(place, ended)) if only is None else 0,
+        unended=len(unended(place, source.attempts)) if only is None else 0,
     )
 
 

@@ -108,16 +108,21 @@ def mrr(attempts: Sequence[Attempt]) -> float | None:
     return episodes(attempts).mrr
 
 
-def pass_at(attempts: Sequence[Attempt], k: int, *, errors_as_failed: bool = False) -> tuple[float, int] | None:
-    """pass@k: mean over tasks of the unbiased estimate (`pass_at_k`), with the number of tasks that have k or more played attempts.
-
-    An attempt solved in any turn counts as passed. None: no task has k attempts.
-    """
+def tries(attempts: Sequence[Attempt], *, errors_as_failed: bool = False) -> tuple[tuple[int, int], ...]:
+    """For each task, its number of played attempts, and of those that were solved in any turn."""
     found: dict[str, list[bool]] = {}
     for attempt in attempts:
         if attempt.played or errors_as_failed:
             found.setdefault(attempt.task, []).append(attempt.solved_within())
-    values = [pass_at_k(len(one), sum(one), k) for one in found.values() if len(one) >= k]
+    return tuple((len(one), sum(one)) for one in found.values())
+
+
+def pass_at(tried: Sequence[tuple[int, int]], k: int) -> tuple[float, int] | None:
+    """pass@k: mean over tasks of the unbiased estimate (`pass_at_k`), with the number of tasks that have k or more attempts in `tries`.
+
+    None: no task has k attempts.
+    """
+    values = [pass_at_k(number, solved, k) for number, solved in tried if number >= k]
     return (sum(values) / len(values), len(values)) if values else None
 
 

@@ -156,7 +156,7 @@ def _run(path: Path, name: str) -> Source:
         if attempt.nodeid in attempts:
             notes.append(f"{path}: {attempt.nodeid} occurs twice: the later record counts")
         attempts[attempt.nodeid] = own
-    notes += interrupted(path, attempts)
+    notes += interrupted(path, attempts.values())
     return Source(path=str(path), attempts=tuple(_each_once(path, attempts.values(), notes)), notes=tuple(notes))
 
 
@@ -195,7 +195,7 @@ def _each_once(path: Path, attempts: Iterable[Attempt], notes: list[str]) -> Ite
 
 def _records(path: Path, notes: list[str]) -> Iterator[Record]:
     """Yield every record, checked. A truncated last line is omitted, with a note."""
-    with _reading(path), path.open("rb") as file:
+    with _reading(path), path.open("rb", buffering=1 << 20) as file:
         for number, line in enumerate(file, 1):
             # A line is one write with its newline: a line without one is truncated, unless it is valid JSON by chance
             if not line.endswith(b"\n") and parse_json(line) is None:

@@ -64,7 +64,7 @@ def from_record(record: Record, source: str, *, directory: Path | None = None, e
         tokens=costs["prompt_tokens"] + costs["completion_tokens"],
         completion_tokens=costs["completion_tokens"],
         cost_usd=costs["cost_usd"],
-        shared=equal(_shared(record)),
+        shared=equal(_shared(record)) if payer(record) else _NOT_SHARED,
         nodeid=record["nodeid"],
         made=equal.once((settings, bool(record["turns"]), *_values(record, _OF_MADE)), lambda: _made(record)),
         digest=equal(record.get("digest") or ""),
@@ -148,7 +148,12 @@ def _year(record: Record) -> int | None:
     """Publication year of the task's paper, from the task or from RECODE-H's own scripts."""
     if record["format"] == "recode-h":
         return year_of((record.get("facts") or {}).get("annotation"))
-    match = re.match(r"\d{4}", record.get("paper_date") or "")
+    return _year_of_date(record.get("paper_date") or "")
+
+
+@functools.lru_cache(maxsize=10_000)
+def _year_of_date(date: str) -> int | None:
+    match = re.match(r"\d{4}", date)
     return int(match[0]) if match else None
 
 
@@ -167,9 +172,10 @@ def payer(record: Record) -> str:
     return (turns[0].get("shared") or "") if turns else ""
 
 
+_NOT_SHARED = Shared()
+
+
 def _shared(record: Record) -> Shared:
-    if not payer(record):
-        return Shared()
     usage = record["turns"][0]["usage"]
     return Shared(tokens=usage["prompt_tokens"] + usage["completion_tokens"], cost_usd=usage["cost_usd"])
 

@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_recode.metrics.attempt import Attempt
 from pytest_recode.records.merge_parts import MERGED
 from pytest_recode.records.results import parse_json
 from pytest_recode.records.run_directory import in_progress
-from pytest_recode.records.transcript import name
 from pytest_recode.records.transcript_reader import first_line
 from pytest_recode.wording import some_of
 
@@ -27,12 +27,13 @@ def unreadable(path: Path) -> list[str]:
     ]
 
 
-def unended(run: Path, ended: Collection[str]) -> list[Mapping[str, Any]]:
+def unended(run: Path, ended: Collection[Attempt]) -> list[Mapping[str, Any]]:
     """The first lines of the transcripts of the run in the directory `run` whose episodes are not among `ended`."""
-    known = set(map(name, ended))
+    known = {attempt.transcript.name for attempt in ended if attempt.transcript is not None}
     others = sorted(path for path in run.glob("episodes/*.jsonl") if path.name not in known)
     found = [begun for each in others if (begun := first_line(each))]
-    return [begun for begun in found if begun["nodeid"] not in ended]
+    nodeids = {attempt.nodeid for attempt in ended}
+    return [begun for begun in found if begun["nodeid"] not in nodeids]
 
 
 def unmerged(run: Path) -> tuple[str, ...]:
@@ -43,7 +44,7 @@ def unmerged(run: Path) -> tuple[str, ...]:
     return tuple(map(str, missing)) if isinstance(missing, list) else ()
 
 
-def interrupted(path: Path, ended: Collection[str]) -> list[str]:
+def interrupted(path: Path, ended: Collection[Attempt]) -> list[str]:
     """Note the episodes of the run at `path` that started and have no record, per model and feedback.
 
     During the run, they are in progress and not interrupted.

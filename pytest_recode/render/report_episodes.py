@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_recode.metrics import published
 from pytest_recode.metrics.attempt import Row
-from pytest_recode.metrics.episodes import LEVELS, Episodes, episodes, most_attempts, pass_at
+from pytest_recode.metrics.episodes import LEVELS, Episodes, episodes, most_attempts, pass_at, tries
 from pytest_recode.metrics.intervals import wilson
 from pytest_recode.render.report_table import (
     COUNTS,
@@ -234,9 +234,10 @@ def _attempts(rows: Rows, beside: _Beside) -> Table | None:
     found = []
     for row, attempts in rows.items():
         one: dict[str, Any] = {**identity(row), **beside[row]}
+        played, all_of_them = tries(attempts), tries(attempts, errors_as_failed=True)
         for k in ks:
-            value, tasks = pass_at(attempts, k) or (None, 0)
-            at_least, _ = pass_at(attempts, k, errors_as_failed=True) or (None, 0)
+            value, tasks = pass_at(played, k) or (None, 0)
+            at_least, _ = pass_at(all_of_them, k) or (None, 0)
             one |= {f"pass_at_{k}": percent(value), f"tasks_{k}": tasks, f"pass_at_{k}_at_least": percent(at_least)}
         found.append(one)
     faulty = any(one["errors"] for one in beside.values())

@@ -81,6 +81,8 @@ def tables(
 def _leaks(rows: Rows, transcripts: TranscriptReader) -> Table | None:
     lines = []
     for row, attempts in rows.items():
+        if row.feedback == "none":
+            continue
         by_source: dict[str, list[AuditRecord]] = {}
         for attempt in attempts:
             for source, audit in transcripts.audits(attempt.transcript) or ():
@@ -129,8 +131,10 @@ def _leaks(rows: Rows, transcripts: TranscriptReader) -> Table | None:
 def _ruled(attempts: Sequence[Attempt], transcripts: TranscriptReader) -> tuple[list[Advice], int]:
     advice, missing = [], 0
     for attempt in attempts:
+        if len(attempt.turns) < 2:  # no turn followed a feedback
+            continue
         pairs = transcripts.pairs(attempt.transcript)
-        missing += pairs is None and len(attempt.turns) > 1
+        missing += pairs is None
         advice += [replace(one, task=attempt.task) for pair in pairs or () for one in by_rule(pair)]
     return advice, missing
 

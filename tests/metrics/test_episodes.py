@@ -9,7 +9,7 @@ import pytest
 
 from pytest_recode.metrics.attempt import Attempt
 from pytest_recode.metrics.compare import compare
-from pytest_recode.metrics.episodes import episodes, mrr, pass_at, recall
+from pytest_recode.metrics.episodes import episodes, mrr, pass_at, recall, tries
 from pytest_recode.metrics.intervals import wilson
 from pytest_recode.metrics.published import SOLVED, TASKS
 from pytest_recode.metrics.reading import read
@@ -149,10 +149,10 @@ def test_pass_at_k_over_tasks() -> None:
         record("c", (4,), attempt=1),
         record("c", (0,), attempt=2, outcome="error"),
     )
-    assert pass_at(found, 1) == (pytest.approx((1 / 3 + 0 + 1) / 3), 3)
-    assert pass_at(found, 2) == (pytest.approx((2 / 3 + 0) / 2), 2)  # c has but one that was played
-    assert pass_at(found, 4) is None
-    assert pass_at(found, 2, errors_as_failed=True) == (pytest.approx((2 / 3 + 0 + 1) / 3), 3)
+    assert pass_at(tries(found), 1) == (pytest.approx((1 / 3 + 0 + 1) / 3), 3)
+    assert pass_at(tries(found), 2) == (pytest.approx((2 / 3 + 0) / 2), 2)  # c has but one that was played
+    assert pass_at(tries(found), 4) is None
+    assert pass_at(tries(found, errors_as_failed=True), 2) == (pytest.approx((2 / 3 + 0 + 1) / 3), 3)
 
 
 def test_two_rows_against_each_other() -> None:
