@@ -1,4 +1,4 @@
-"""Compositing, front to back (section 4.2 of the paper)."""
+"""Compositing, front to back."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Splats on the image plane (sections 4.1 and 4.2 of the paper)."""
+"""Splats on the image plane."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Geometric losses (section 5 of the paper)."""
+"""Geometric losses."""
 
 import numpy as np
 
