@@ -1,5 +1,7 @@
 """Compositing, front to back."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from .records import Rendering, Samples, Splats

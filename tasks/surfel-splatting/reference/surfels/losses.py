@@ -1,5 +1,7 @@
 """Geometric losses."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from .camera import Camera

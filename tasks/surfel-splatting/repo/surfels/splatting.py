@@ -1,5 +1,7 @@
 """Splats on the image plane."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from .camera import Camera
