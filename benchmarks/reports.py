@@ -15,7 +15,7 @@ from pathlib import Path
 from measure import cost, pytest_command, show
 
 RECORDS, EPISODES = 10_000, 1_000
-LAPS = 25  # each of the eight tasks becomes so many; further episodes are attempts at them
+LAPS = 25  # each bundled task becomes so many; further episodes are attempts at them
 MODELS = ("--recode-model=sim/novice", "--recode-model=sim/graduate")
 LEVELS = ("--recode-feedback=L0", "--recode-feedback=L2", "--recode-feedback=L4", "--recode-turns=4")
 
