@@ -165,9 +165,7 @@ class Throttle:
             self._paused_at = now
         if retry_after is not None:
             self._paused_until = max(self._paused_until, now + retry_after + self._random.uniform(0, SPACING))
-        if call.counted:
-            call.counted = False
-            self._in_flight -= 1
+        self._end(call)
         asyncio.get_running_loop().call_soon(self._admit)  # when the call waits again, at its place
 
     def failed(self, call: Started, tokens: int | None = None) -> None:
@@ -182,10 +180,14 @@ class Throttle:
             self._leave(call)
 
     def _leave(self, call: Started) -> None:
-        if call.counted:
-            call.counted = False
-            self._in_flight -= 1
+        if self._end(call):
             self._admit()
+
+    def _end(self, call: Started) -> bool:
+        """Give the call's place among those in flight to others. Returns whether it had one."""
+        had_one, call.counted = call.counted, False
+        self._in_flight -= had_one
+        return had_one
 
     def _may_raise(self) -> bool:
         return not self._refused_level or self._level + 1 < self._refused_level or self._now() >= self._probe_at

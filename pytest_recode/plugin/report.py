@@ -17,7 +17,7 @@ from pytest_recode.plugin.log_warnings import LogToWarnings, RecodeWarning, warn
 from pytest_recode.plugin.report_data import NO_DATA, ReportData, ValidationData, attach, data_of, share
 from pytest_recode.plugin.report_status import CRASHED, WITH_RESULT, report_status
 from pytest_recode.plugin.results_file import ResultsFile
-from pytest_recode.plugin.unreported import cut_off, recorded_earlier
+from pytest_recode.plugin.unreported import unreported
 from pytest_recode.records.episode_summary import EpisodeSummary, episode_summary
 from pytest_recode.settings import decided_at_end
 
@@ -278,15 +278,13 @@ class Reporter:
         with summary.repeated_errors_hidden(terminalreporter.stats):
             yield
         if self.run.worker is None:
-            earlier = recorded_earlier(self.run, self.records)
-            cut = cut_off(self.run, self.records, self.interrupted)
-            begun = len(self.started | cut | earlier)
+            earlier, cut = unreported(self.run, self.records, self.interrupted)
             summary.write(
                 terminalreporter,
                 self.run,
                 self.records,
                 self.validations,
-                started=begun,
+                started=len(self.started | cut | earlier),
                 interrupted=len(cut),
                 earlier=len(earlier),
                 unreadable=len(self.unreadable),

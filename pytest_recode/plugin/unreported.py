@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from pytest_recode.records.transcript import name
@@ -13,16 +12,14 @@ if TYPE_CHECKING:
     from pytest_recode.records.episode_summary import EpisodeSummary
 
 
-def recorded_earlier(run: Run, reported: Sequence[EpisodeSummary]) -> set[str]:
-    """Node ids of episodes that an earlier session finished, and that this one did not report again."""
-    return {nodeid for nodeid in _left(run, reported) if nodeid in run.directory.finished}
+def unreported(run: Run, reported: Sequence[EpisodeSummary], interrupted: Collection[str]) -> tuple[set[str], set[str]]:
+    """Node ids of episodes that an earlier session finished, and of those that this session or an earlier one began and that have no result.
 
-
-def cut_off(run: Run, reported: Sequence[EpisodeSummary], interrupted: Collection[str]) -> set[str]:
-    """Node ids of episodes that this session or an earlier one began, and that have no result. `interrupted`: those of this session."""
-    left = _left(run, reported) - recorded_earlier(run, reported)
-    return {nodeid for nodeid in left if nodeid in interrupted or (run.out / "episodes" / name(nodeid)).exists()}
-
-
-def _left(run: Run, reported: Sequence[EpisodeSummary]) -> AbstractSet[str]:
-    return run.collected.ids - {record["nodeid"] for record in reported} if run.prepared else set()
+    `interrupted`: those that this session interrupted.
+    """
+    if not run.prepared:
+        return set(), set()
+    left = run.collected.ids - {record["nodeid"] for record in reported}
+    earlier = {nodeid for nodeid in left if nodeid in run.directory.finished}
+    place = run.out / "episodes"
+    return earlier, {nodeid for nodeid in left - earlier if nodeid in interrupted or (place / name(nodeid)).exists()}
