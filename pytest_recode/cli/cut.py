@@ -61,9 +61,7 @@ def _repetitions(text: str) -> int:
 
 
 def _cut(given: argparse.Namespace) -> tuple[str, int]:
-    import uuid
-
-    from pytest_recode.cli.preview_sandbox import advice, sandbox_for
+    from pytest_recode.cli.command_sandbox import advice, sandbox_for
     from pytest_recode.drafting import cutting, draft, report
     from pytest_recode.faults import SandboxError, UserError
     from pytest_recode.formats.directory import FORMAT, example
@@ -98,7 +96,7 @@ def _cut(given: argparse.Namespace) -> tuple[str, int]:
         cases=found.cases,
         versions=found.versions,
         checklist=report.checklist(found),
-        canary=f"recode-canary {uuid.uuid4()}",
+        canary=example.new_canary(),
     )
     files = draft.task_files(made)
     example.write_files(task, files)

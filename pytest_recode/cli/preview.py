@@ -156,7 +156,7 @@ def _prompt(task: Task, agent: str, protocol: str) -> str:
 
 
 def _answer(given: argparse.Namespace, task: Task) -> str:
-    from pytest_recode.cli.preview_sandbox import advice, opened
+    from pytest_recode.cli.command_sandbox import advice, opened
     from pytest_recode.render.preview import AnswerView, answer_text
     from pytest_recode.validation.graded_answer import MARK, graded
 

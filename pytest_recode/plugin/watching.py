@@ -19,7 +19,7 @@ from pytest_recode.verdict import legible
 from pytest_recode.wording import some_of
 
 if TYPE_CHECKING:
-    from watchfiles import Change
+    from watchfiles import Change, DefaultFilter
 
     from pytest_recode.plugin.session import Run
 
@@ -45,6 +45,8 @@ def watch(run: Run) -> int | None:
         raise pytest.UsageError(
             "--recode-watch needs an extra: pip install 'pytest-recode[watch]', or leave it out and repeat the command"
         )
+    from watchfiles import DefaultFilter
+
     paths = [path for arg in config.args if (path := Path(arg.partition("::")[0])).exists()]
     if not paths:
         raise pytest.UsageError(
@@ -52,13 +54,11 @@ def watch(run: Run) -> int | None:
         )
     manifests = [name for offer in config.hook.pytest_recode_formats() for name in offer]
     command = [sys.executable, "-m", "pytest", *map(str, config.invocation_params.args)]
-    return _repeat(command, config.invocation_params.dir, paths, partial(_is_of_a_task, manifests))
+    return _repeat(command, config.invocation_params.dir, paths, partial(_is_of_a_task, DefaultFilter(), manifests))
 
 
-def _is_of_a_task(manifests: Collection[str], change: Change, path: str) -> bool:
-    from watchfiles import DefaultFilter
-
-    return DefaultFilter()(change, path) and any(
+def _is_of_a_task(files_of_people: DefaultFilter, manifests: Collection[str], change: Change, path: str) -> bool:
+    return files_of_people(change, path) and any(
         (directory / name).is_file() for directory in Path(path).parents for name in manifests
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -10,6 +10,7 @@ from tests.messages import assert_message
 from tests.plugin.conftest import MakeTask
 from tests.plugin.terminals import Terminal
 
+Run = Callable[..., pytest.RunResult]
 GIVEN = ("bench", "--recode-validate", "--recode-watch", "--recode-sandbox=process", "-k", "reference", "-q")
 
 
@@ -32,7 +33,7 @@ def test_a_changed_task_is_validated_again_until_ctrl_c(make_task: MakeTask, pyt
     assert "Traceback" not in session.seen
 
 
-def test_paths_that_do_not_exist_are_named(recode, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_paths_that_do_not_exist_are_named(recode: Run) -> None:
     result = recode("nowhere", *GIVEN[1:])
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [line] = [line for line in result.errlines if "--recode-watch" in line]

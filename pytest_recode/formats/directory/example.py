@@ -17,7 +17,7 @@ from pytest_recode.formats.directory.manifest import ID, ID_WORDS, MANIFEST
 
 _FILES = Path(__file__).with_name("new_task")
 _NAMED = "id: moments\n"
-_UUID = "CANARY-UUID"
+_CANARY = "recode-canary CANARY-UUID"
 
 
 def write(task: Path) -> list[str]:
@@ -27,14 +27,19 @@ def write(task: Path) -> list[str]:
     """
     name = task_id(task)
     files = {}
-    canary = str(uuid.uuid4())
+    canary = new_canary()
     for path in sorted(_FILES.rglob("*.txt")):
-        text = path.read_text("utf-8").replace(_UUID, canary)
+        text = path.read_text("utf-8").replace(_CANARY, canary)
         if path.name == "task.yaml.txt":
             text = text.replace(_NAMED, f"id: {as_yaml(name)}\n")
         files[str(path.relative_to(_FILES).with_suffix(""))] = text
     write_files(task, files)
     return list(files)
+
+
+def new_canary() -> str:
+    """A text that occurs nowhere else, for `canary` of a new task."""
+    return f"recode-canary {uuid.uuid4()}"
 
 
 def task_id(task: Path) -> str:

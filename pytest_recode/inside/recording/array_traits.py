@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 MAX_DATA = 600  # elements of an array that is described with its values
-MAX_STUDIED = 1_000_000  # elements of an array whose structure is looked at
+MAX_STUDIED = 1_000_000  # elements of an array whose structure is examined
 MAX_MATRIX = 200  # rows of a matrix whose eigenvalues are computed
 MAX_CHOICES = 8
 

@@ -24,9 +24,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from ..setup.files import write_files
 from ..wire import codec, frames
 from . import call_watch, descriptions
+from .placing import place
 
 MAX_REQUEST = 1 << 31
 MAX_OUTPUT = 4000  # characters of what the program printed last
@@ -145,12 +145,7 @@ def _result(value: Any) -> str:
 
 def main(reader: Any, writer: Any) -> None:
     request = frames.read_message(reader, MAX_REQUEST)
-    directory = Path.cwd() / "repository"
-    write_files(request["files"], directory)
-    os.chdir(directory)
-    sys.dont_write_bytecode = True
-    sys.path[:0] = [str(directory / root) for root in request["roots"]]
-    importlib.invalidate_caches()
+    directory = place(request["files"], request["roots"])
     _capture(directory.parent / OUTPUT)
     error = ""
     recorder = _Recorder(writer, request["functions"], request["most"], call_watch.Watch(str(directory)))
@@ -217,10 +212,8 @@ def _replace(module: Any, name: str, recorder: _Recorder, directory: str) -> Non
         key = f"__recorded_{name}__"
         function.__globals__[key] = functools.partial(recorder.call, name, original)
         made: dict[str, Any] = {}
-        exec(
-            f"def {name}(*args, **kwargs):\n    return {key}(args, kwargs)\n", made
-        )  # the object stays, whoever has it
-        function.__code__ = made[name].__code__
+        exec(f"def {name}(*args, **kwargs):\n    return {key}(args, kwargs)\n", made)
+        function.__code__ = made[name].__code__  # the object stays, also where other modules have imported it
         return
 
     @functools.wraps(function)

@@ -20,13 +20,12 @@ import sys
 import time
 import types
 import warnings
-from pathlib import Path
 from typing import Any
 
 from ..grading import equivalence
-from ..setup.files import write_files
 from ..wire import codec, frames
 from . import call_watch
+from .placing import place
 
 MAX_REQUEST = 1 << 31
 MAX_RESULT = 8 << 20  # bytes
@@ -42,12 +41,7 @@ class _TooSlow(BaseException):
 
 def main(reader: Any, writer: Any) -> None:
     request = frames.read_message(reader, MAX_REQUEST)
-    directory = Path.cwd() / "repository"
-    write_files(request["files"], directory)
-    os.chdir(directory)
-    sys.dont_write_bytecode = True
-    sys.path.insert(0, str(directory))
-    importlib.invalidate_caches()
+    directory = place(request["files"], [""])
     warnings.simplefilter("ignore")
     watch = call_watch.Watch(str(directory))
     try:

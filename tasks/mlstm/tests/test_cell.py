@@ -49,7 +49,7 @@ def forgetting(f, kind):
 
 
 def recurrence(arguments, kind, memory=0.0, normalizer=0.0):
-    """Equations (3) and (4) as they stand: hidden values, memory and normaliser at the end."""
+    """Equations (3) and (4), evaluated directly: hidden values, memory and normaliser at the end."""
     query, key, value, i, f = arguments
     hidden = []
     for t in range(i.shape[-1]):

@@ -1,0 +1,183 @@
+"""Choose how the inputs of recorded calls are drawn, by running the function on them, and check that results repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from pytest_recode.drafting.draft import Case, drawing_source, repository_files
+from pytest_recode.drafting.findings import Finding, hazards
+from pytest_recode.drafting.generators import NotDrawable, source_of
+from pytest_recode.drafting.licences import Licence
+from pytest_recode.drafting.plans import PLANS, drawn_sizes, fixed_sizes
+from pytest_recode.drafting.recorded_values import Call
+from pytest_recode.drafting.rehearsing import Rehearsal, Trial, rehearse
+from pytest_recode.drafting.repository import Closure, Module, Repository
+from pytest_recode.faults import UserError
+from pytest_recode.inside.recording.rehearsal import LEAST_SEEDS
+from pytest_recode.sandboxes import Sandbox
+
+SEEDS = tuple(range(50))
+"""Under which the reference must accept the inputs of a case; fewer for a slow function, but `LEAST_SEEDS`."""
+
+
+Chosen = dict[str, list[Case]]
+Results = dict[tuple[str, int], bytes]
+
+
+def rehearsed(
+    sandbox: Sandbox,
+    repository: Repository,
+    module: Module,
+    licence: Licence,
+    closures: tuple[Closure, Closure],
+    calls: Mapping[str, Sequence[Call]],
+    refused: dict[str, list[Finding]],
+    notes: dict[str, list[str]],
+) -> tuple[Closure, Chosen, Results]:
+    """The closest closure that can be imported, and for each call the freest inputs that its function accepts."""
+    drafts: dict[str, Case] = {}
+    cases: list[tuple[list[str], str]] = []
+    for name, found in calls.items():
+        fixed = fixed_sizes(found)
+        for number, call in enumerate(found, 1):
+            alternatives = _alternatives(name, number, call, fixed)
+            drafts |= {each.name: each for each in alternatives}
+            cases.append(([each.name for each in alternatives], name))
+    source = drawing_source([each.source for each in drafts.values()])
+    rehearsal = Rehearsal(trials={}, error="")
+    made = closures[0]
+    for made in closures:
+        files = _as_bytes(repository_files(made, repository, module, licence, module.source))
+        rehearsal = rehearse(sandbox, files, module=module.name, source=source, cases=cases, seeds=SEEDS, expected={})
+        if rehearsal.trials:
+            break
+    if not rehearsal.trials:
+        raise UserError(
+            f"{module.name}: cannot be imported from the modules that it imports statically ({', '.join(sorted(made.modules))}):"
+            f" {rehearsal.error}: choose a module whose imports are import statements, and that reads no files while it is imported"
+        )
+    chosen: Chosen = {}
+    results: Results = {}
+    for names, name in cases:
+        case = next((each for each in names if _accepted(rehearsal, each)), None)
+        if case is None:
+            tried = [trial.problem for each in names for seed in SEEDS if (trial := rehearsal.trials.get((each, seed)))]
+            said = next((each for each in reversed(tried) if each), "its arrays are too large to be kept")
+            notes[name].append(f"a recorded call became no case: with inputs like its own, the function {said}")
+            continue
+        trials = _trials(rehearsal, case)
+        final = f"{name}_{len(chosen.get(name, [])) + 1}"
+        draft = drafts[case]
+        chosen.setdefault(name, []).append(
+            replace(
+                draft,
+                name=final,
+                source=draft.source.replace(f"def {case}(", f"def {final}(", 1),
+                modified=any(each.modified for each in trials),
+            )
+        )
+        results |= {(final, seed): trials[seed].result for seed in SEEDS[:LEAST_SEEDS]}
+        effects = [
+            Finding(kind=kind, place=place, detail=detail) for each in trials for kind, place, detail in each.effects
+        ]
+        if effects:
+            known = list(dict.fromkeys([*refused.get(name, []), *effects]))
+            refused[name] = list(dict.fromkeys([*known, *by_reading(made, module, name, known)]))
+    for name in calls:
+        found_cases = chosen.get(name, [])
+        constants = {
+            rehearsal.trials[key].constant
+            for key in rehearsal.trials
+            if _is_of(drafts[key[0]], name) and rehearsal.trials[key].accepted
+        }
+        if not found_cases:
+            refused[name] = [Finding(kind="inputs", place="", detail="; ".join(notes[name]) or "none could be drawn")]
+        elif len(constants) == 1 and constants != {""}:
+            what = constants.pop()
+            why = (
+                "what it computes is what it writes into its arguments, and a candidate gets copies of them"
+                if what == "None"
+                else "tests could not tell it from code that always does"
+            )
+            refused[name] = [Finding(kind="result", place="", detail=f"it always returns {what}: {why}")]
+    return made, {name: found for name, found in chosen.items() if name not in refused}, results
+
+
+def _is_of(case: Case, name: str) -> bool:
+    return case.call.function == name
+
+
+def _trials(rehearsal: Rehearsal, case: str) -> list[Trial]:
+    return [rehearsal.trials[case, seed] for seed in SEEDS if (case, seed) in rehearsal.trials]
+
+
+def _accepted(rehearsal: Rehearsal, case: str) -> bool:
+    trials = _trials(rehearsal, case)
+    return len(trials) >= LEAST_SEEDS and all(each.accepted for each in trials)
+
+
+def _alternatives(name: str, number: int, call: Call, fixed: frozenset[int]) -> list[Case]:
+    """The inputs of a call by every plan that fits, without those that draw the same as an earlier one."""
+    made: dict[str, Case] = {}
+    for step, plan in enumerate(PLANS):
+        case = f"{name}_{number}_{step}"
+        try:
+            source = source_of(case, call, plan, drawn_sizes(call, plan, fixed))
+        except NotDrawable:
+            continue
+        body = source.replace(case, "", 1).replace(plan.words or " ", "")
+        made.setdefault(body, Case(name=case, source=source, call=call, words=plan.words, modified=False))
+    return list(made.values())
+
+
+def _as_bytes(files: Mapping[str, str]) -> dict[str, bytes]:
+    return {path: text.encode("utf-8", "replace") for path, text in files.items()}
+
+
+def repeated(
+    sandbox: Sandbox,
+    repository: Repository,
+    module: Module,
+    licence: Licence,
+    made: Closure,
+    chosen: Chosen,
+    results: Results,
+    repetitions: int,
+    refused: dict[str, list[Finding]],
+) -> Chosen:
+    """The cases whose functions return the same in fresh processes; the others are refused."""
+    if not chosen:
+        return {}
+    files = _as_bytes(repository_files(made, repository, module, licence, module.source))
+    source = drawing_source([case.source for found in chosen.values() for case in found])
+    cases = [([case.name], name) for name, found in chosen.items() for case in found]
+    owner = {case.name: name for name, found in chosen.items() for case in found}
+    for _ in range(repetitions - 1):
+        again = rehearse(
+            sandbox, files, module=module.name, source=source, cases=cases, seeds=SEEDS[:LEAST_SEEDS], expected=results
+        )
+        for (case, seed), trial in again.trials.items():
+            why = trial.differs or (trial.problem and f"in another process, it {trial.problem}")
+            if why and owner[case] not in refused:
+                detail = f"different results for the same inputs in fresh processes (seed {seed}): {why}"
+                refused[owner[case]] = [
+                    Finding(kind="not deterministic", place="", detail=detail),
+                    *(
+                        each
+                        for each in hazards(made.modules, module.name, owner[case])
+                        if each.kind.startswith("randomness")
+                    ),
+                ]
+        if again.error:
+            raise UserError(f"{module.name}: the process that repeats its calls {again.error}")
+    return {name: found for name, found in chosen.items() if name not in refused}
+
+
+def by_reading(needed: Closure, module: Module, name: str, known: Sequence[Finding]) -> list[Finding]:
+    """Places in the code of what the calls did, or everything if there was no call."""
+    kinds = {each.kind for each in known}
+    found = hazards(needed.modules, module.name, name)
+    return (
+        found if "no recorded call" in kinds else [each for each in found if each.kind in kinds and each not in known]
+    )
