@@ -76,7 +76,7 @@ def test_a_key_that_no_task_has_is_said_with_those_there_are(
     make_task()
     given = ("--recode-model=sim/graduate", "--recode-feedback=none")
     subject = "recode: -m recode(domian=…)"
-    parts = ("'domian'", "did you mean domain", "attempt, difficulty, domain, feedback, format, model, task")
+    parts = ("'domian'", "did you mean domain", "attempt, difficulty, domain, feedback, format, model, subset, task")
     result = recode(*given, workers, "-m", "recode(domian='nlp')")
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
     assert words(result).count(subject) == 1
