@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _HEADING = re.compile(r" {0,3}#{1,6} ")
+_COMMENT = re.compile(r" {0,3}<!--.*-->\s*")
 _ITEM = re.compile(r"\s*([-*+]|\d+[.)])\s+")
 _END = re.compile(r"(?<=[.!?]) (?=[^a-z])")
 
@@ -14,7 +15,7 @@ _END = re.compile(r"(?<=[.!?]) (?=[^a-z])")
 def unquoted(instruction: str, quotations: Iterable[str]) -> tuple[str, ...]:
     """The sentences, in their order and with white space folded, of which no quotation has a part.
 
-    A quotation counts wherever it occurs. Headings and fenced code are no sentences. Not every sentence is a requirement: which
+    A quotation counts wherever it occurs. Headings, comments on a line of their own and fenced code are no sentences. Not every sentence is a requirement: which
     ones need a wrong answer is for the author to say.
     """
     text = _folded(instruction)
@@ -51,11 +52,12 @@ def _blocks(instruction: str) -> Iterator[str]:
     fenced = False
     for line in instruction.splitlines():
         fence, item = _FENCE.match(line), _ITEM.match(line)
-        if block and (fence or item or _HEADING.match(line) or not line.strip()):
+        apart = not line.strip() or bool(_HEADING.match(line) or _COMMENT.fullmatch(line))
+        if block and (fence or item or apart):
             yield " ".join(block)
             block = []
         fenced = fenced != bool(fence)
-        if not (fence or fenced or _HEADING.match(line) or not line.strip()):
+        if not (fence or fenced or apart):
             block.append(line[item.end() :] if item else line)
     if block:
         yield " ".join(block)

@@ -25,6 +25,8 @@ f(1)  # No sentence. Really.
     x   a number; 0 is allowed
 ~~~
 Nor this.
+~~~
+<!-- Nor a comment. -->
 """
 ALL = (
     "Write f(x) and g(x).",
