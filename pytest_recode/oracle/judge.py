@@ -27,13 +27,15 @@ def judge(
     fresh: Fresh = Fresh.INTERFACE,
     stop_at_failure: bool = False,
     still_run: Collection[str] = (),
+    only: Collection[str] | None = None,
 ) -> Verdict:
     """Run the hidden tests against `targets` laid over the pristine repository.
 
     `seed` repeats a verdict; by default it is a new secret. `fresh`: when a new candidate process starts. What the
     tests of one interface reveal to a candidate (the expected loss as an argument, for example), it cannot use in the
     tests of another. `stop_at_failure`: after the first failed case the remaining cases fail without being run (a
-    shared oracle runs all of them), except those whose ids are in `still_run`.
+    shared oracle runs all of them), except those whose ids are in `still_run`. `only`: the ids of
+    the cases to run; the others fail without being run (a shared oracle runs all of them).
 
     Raises `GraderError` where the tests give no verdict and `SandboxError` where a sandbox fails. Whatever the
     candidate does is a failed case.
@@ -50,6 +52,7 @@ def judge(
         fresh=fresh,
         stop_at_failure=stop_at_failure,
         still_run=frozenset(still_run),
+        only=None if only is None else frozenset(only),
     )
 
 

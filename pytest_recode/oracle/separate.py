@@ -45,9 +45,10 @@ def judge_separate(
     fresh: Fresh,
     stop_at_failure: bool = False,
     still_run: frozenset[str] = frozenset(),
+    only: frozenset[str] | None = None,
 ) -> Verdict:
     """As `judge.judge`, for a task whose tests run in a sandbox of their own."""
-    return _SeparateGrading(task, parts, targets, sandbox, seed, fresh, stop_at_failure, still_run).run()
+    return _SeparateGrading(task, parts, targets, sandbox, seed, fresh, stop_at_failure, still_run, only).run()
 
 
 def check_separate(task: Task, parts: Parts, sandbox: Sandbox) -> None:
@@ -75,6 +76,7 @@ class _SeparateGrading:
         fresh: Fresh,
         stop_at_failure: bool = False,
         still_run: frozenset[str] = frozenset(),
+        only: frozenset[str] | None = None,
     ) -> None:
         self.task = task
         self.limits: Limits = task.limits
@@ -83,6 +85,7 @@ class _SeparateGrading:
         self.fresh = fresh
         self.stop_at_failure = stop_at_failure
         self.still_run = still_run
+        self.only = only
         self.tests = parts.tests
         self.reference = {**parts.repo, **parts.reference}
         self.progress = _Progress()
@@ -134,7 +137,9 @@ class _SeparateGrading:
     def _grade(self) -> bool:
         """Run one grader to its end. Returns whether every case has an outcome afterwards."""
         done = self.progress.cases
-        only = [case for case in self.progress.interfaces if case not in done] if self.progress.interfaces else None
+        only = None if self.only is None else sorted(self.only)
+        if self.progress.interfaces:
+            only = [case for case in self.progress.interfaces if case not in done]
         self.answered_before = False
         launching = time.monotonic()
         grader = launch(self.sandbox, GRADER, self.task.environment, self.limits)
@@ -260,7 +265,7 @@ class _SeparateGrading:
         """Fail the cases that have no outcome yet. A new grader runs those of `without`."""
         for case in self.progress.interfaces:
             if case not in self.progress.cases and case not in without:
-                self._close(OpenCase(id=case, since=time.monotonic()), Outcome.FAILED, kind, text, ran=False)
+                self._close(_not_run(case), Outcome.FAILED, kind, text, ran=False)
         raise _GraderEndedError
 
     # the steps that it sends
@@ -321,6 +326,9 @@ class _SeparateGrading:
                 "died", "not run: the candidate's answers ended the grader, and a new one collected different cases"
             )
         self.progress.interfaces = found
+        for case in found:
+            if self.only is not None and case not in self.only and case not in self.progress.cases:
+                self._close(_not_run(case), Outcome.FAILED, "", "not run: other cases were asked for", ran=False)
 
     def _started(self, case: str) -> None:
         if case not in self.progress.interfaces or case in self.progress.cases or self.progress.open:
@@ -386,6 +394,10 @@ class _SeparateGrading:
 
 class _GraderEndedError(Exception):
     """The grader cannot go on; another one has to judge the cases without an outcome."""
+
+
+def _not_run(case: str) -> OpenCase:
+    return OpenCase(id=case, since=time.monotonic())
 
 
 def _candidate_entropy(seed: int) -> int:

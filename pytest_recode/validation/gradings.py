@@ -27,10 +27,11 @@ class Gradings:
         seed: int | None,
         mutant_seconds: float | None = None,
         still_run: Collection[str] = (),
+        only: Collection[str] | None = None,
     ) -> Verdict:
         """Grade an answer. `mutant_seconds`: the limit of each test of a mutant, whose grading stops at the first failed case.
 
-        `still_run`: cases that run also after a failure.
+        `still_run`: cases that run also after a failure. `only`: the cases that run, if not all.
         """
         task = self._task
         if mutant_seconds is not None:
@@ -38,7 +39,14 @@ class Gradings:
         start = time.monotonic()
         alone = mutant_seconds is not None
         verdict = judge(
-            task, self._parts, answer.targets, self._sandbox, seed=seed, stop_at_failure=alone, still_run=still_run
+            task,
+            self._parts,
+            answer.targets,
+            self._sandbox,
+            seed=seed,
+            stop_at_failure=alone,
+            still_run=still_run,
+            only=only,
         )
         self.seconds = max(self.seconds, time.monotonic() - start)
         self.isolation = verdict.isolation

@@ -96,7 +96,7 @@ def _verdicts(
     wrong = False  # whether a verdict is not as it must be
     for _ in range(count):
         try:
-            verdicts.append(gradings.verdict(answer, seed))
+            verdicts.append(_verdict(answer, gradings, seed, verdicts))
         except (GraderError, SandboxError):
             if wrong:
                 break  # report the problem that was found before
@@ -105,6 +105,16 @@ def _verdicts(
         if check.must_solve and len(verdicts) == ENOUGH and not any(verdict.solved for verdict in verdicts):
             break
     return verdicts
+
+
+def _verdict(answer: Answer, gradings: Gradings, seed: int | None, earlier: list[Verdict]) -> Verdict:
+    """The next verdict of `answer`. A wrong answer that has once been graded in full is graded by the cases of its requirement, while they fail."""
+    violated = answer.violates
+    about = {case.id for case in earlier[0].cases if _is_about(case, violated)} if earlier and violated else set()
+    if not about:
+        return gradings.verdict(answer, seed)
+    verdict = gradings.verdict(answer, seed, only=about)
+    return verdict if failing(verdict) else gradings.verdict(answer, verdict.seed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

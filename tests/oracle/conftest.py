@@ -91,6 +91,7 @@ def grade(
     environment: Environment = ENVIRONMENT,
     stop_at_failure: bool = False,
     still_run: tuple[str, ...] = (),
+    only: tuple[str, ...] | None = None,
     **limits: Any,
 ) -> Verdict:
     """Grade a candidate's `m.py` by `tests/test_m.py`; a mapping of paths to texts where there is more."""
@@ -122,6 +123,7 @@ def grade(
         fresh=fresh,
         stop_at_failure=stop_at_failure,
         still_run=still_run,
+        only=only,
     )
 
 

@@ -1,4 +1,4 @@
-"""A grading that stops at the first failed case still runs the cases that it is asked to run."""
+"""A grading that stops at the first failed case still runs the cases that it is asked to run; another runs only these."""
 
 from __future__ import annotations
 
@@ -46,3 +46,25 @@ def test_also_after_a_case_that_ended_its_candidate(bare: Sandbox) -> None:
 def test_also_after_a_case_that_ended_its_grader(bare: Sandbox) -> None:
     tests = TESTS.replace("assert candidate.m.f(1) == 1", "import os\n    candidate.m.f(1) == 1 or os._exit(1)")
     assert cases(bare, WRONG_TWICE, "c", tests=tests) == {"a": "passed", "b": "failed", "c": "passed", "d": "not run"}
+
+
+@pytest.mark.parametrize(
+    ("only", "outcomes"),
+    [
+        ("b", {"a": "not run", "b": "failed", "c": "not run", "d": "not run"}),
+        ("ca", {"a": "passed", "b": "not run", "c": "passed", "d": "not run"}),
+        ("abcd", {"a": "passed", "b": "failed", "c": "passed", "d": "failed"}),
+    ],
+)
+def test_only_the_cases_that_are_asked_for_run(bare: Sandbox, only: str, outcomes: dict[str, str]) -> None:
+    """The others count as failed, so that a grading of a part of the cases never solves a task."""
+    verdict = grade(bare, TESTS, WRONG_TWICE, only=tuple(f"test_m.py::test_{name}" for name in only))
+    assert {case.id[-1]: case.outcome.value if case.ran else "not run" for case in verdict.cases} == outcomes
+    assert not verdict.solved
+
+
+def test_the_others_do_not_run_either_after_a_grader_has_ended(bare: Sandbox) -> None:
+    tests = TESTS.replace("assert candidate.m.f(1) == 1", "import os\n    candidate.m.f(1) == 1 or os._exit(1)")
+    verdict = grade(bare, tests, WRONG_TWICE, only=("test_m.py::test_b", "test_m.py::test_c"))
+    assert [case.ran for case in verdict.cases] == [False, True, True, False]
+    assert [case.outcome.value for case in verdict.cases] == ["failed", "failed", "passed", "failed"]

@@ -338,7 +338,10 @@ def test_a_case_that_depends_on_the_seed_is_named_with_the_seeds(make_task: Make
 def test_a_case_that_depends_on_the_seed_beside_one_that_does_not(make_task: MakeTask, recode: Run) -> None:
     """The wrong answer is detected under every seed, so that only -v lists the case."""
     tests = RANDOM + TESTS[TESTS.index("\n\n@pytest.mark.interface('answer.twice')") :]
-    make_task(files={**PROVED, "tests/test_answer.py": tests})
+    requirement = REQUIREMENT.replace("test_sign", "test_sign, test_twice")
+    assert requirement != REQUIREMENT
+    wrong = {"tests/test_answer.py": tests, "proofs/wrong/no-sign/requirement.yaml": requirement}
+    make_task(files={**PROVED, **wrong})
     command = ("--recode-validate", "--recode-validate-seeds=30", "-k", "wrong")
     result = recode(*command, "-v")
     result.assert_outcomes(passed=1)
