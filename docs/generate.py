@@ -14,11 +14,13 @@ from typing import Any
 
 from pytest_recode import cli, formats, records, render
 from pytest_recode.faults import ModelError, ModelFault
+from pytest_recode.formats import directory
 from pytest_recode.plugin import hookspecs, options
 from pytest_recode.render import report_code, summary_tables, words
 from tests.metrics import samples
 
 REFERENCE = Path(__file__).parent / "reference"
+TASKS = Path(__file__).parents[1] / "tasks"
 Schema = Mapping[str, Any]
 
 
@@ -38,6 +40,7 @@ def pages() -> dict[str, str]:
         "errors.md": _errors(),
         "table-columns.md": _columns(),
         "commands.md": _commands(),
+        "bundled-papers.md": _papers(),
     }
 
 
@@ -212,6 +215,31 @@ def _commands() -> str:
         "For people who look for a command. `pytest` plays tasks and validates them, with the options `--recode-…` ([Options](options.md)).\n"
         "`pytest-recode` has the commands below, which play nothing. `pytest-recode COMMAND --help` prints the options of each.",
         _table(("command", "what it is for", "explained in"), rows),
+    )
+
+
+_FIELDS = {
+    "ml": "machine learning",
+    "nlp": "natural language processing",
+    "cv": "computer vision",
+    "science": "computational science",
+}
+
+
+def _papers() -> str:
+    tasks = [task for path in sorted(TASKS.glob("*/task.yaml")) for task in directory.load(path)]
+    rows = []
+    for task in sorted(tasks, key=lambda task: (list(_FIELDS).index(task.domain), task.id)):
+        paper = task.paper
+        source = f"[{paper.title}]({paper.url})" if paper.url else paper.title
+        rows.append(
+            (task.id, _FIELDS[task.domain], f"{source}, {paper.year}", task.difficulty, str(len(task.interfaces)))
+        )
+    return _page(
+        "Papers of the bundled tasks",
+        "For people who choose among the tasks in `tasks/`: field, paper with its year, difficulty, and the number of functions and classes to\n"
+        "implement. [Bundled tasks](bundled-tasks.md) says how strong their hidden tests are.",
+        _table(("task", "field", "paper", "difficulty", "interfaces"), rows),
     )
 
 

@@ -55,6 +55,7 @@ def generated() -> dict[str, str]:
         *("options.md", "hook-signatures.md", "record-fields.md", "task-keys.md", "validation-json.md", "errors.md"),
         "table-columns.md",
         "commands.md",
+        "bundled-papers.md",
     ],
 )
 def test_a_generated_page_is_current(name: str, generated: dict[str, str]) -> None:
