@@ -11,7 +11,7 @@ import difflib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 from pytest_recode.faults import UserError
 from pytest_recode.feedback.interfaces import file_of, path_within
@@ -48,13 +48,19 @@ class Mutant:
 
 def mutants(reference: Files, interfaces: Sequence[str]) -> list[Mutant]:
     """The mutants of all Python targets; no two have the same source."""
+    return list(_mutants(tuple(reference.items()), tuple(interfaces)))
+
+
+@lru_cache(maxsize=2)  # each interface of a task asks for the mutants of all of them
+def _mutants(reference: tuple[tuple[str, bytes], ...], interfaces: tuple[str, ...]) -> tuple[Mutant, ...]:
     found: list[Mutant] = []
     names: Counter[str] = Counter()
-    for path, data in reference.items():
+    targets = [path for path, _ in reference]
+    for path, data in reference:
         tree = parse(data.decode("utf-8", "replace")) if path.endswith(".py") else None
         if tree is None:
             continue
-        owners = _owners(path, interfaces, list(reference))
+        owners = _owners(path, interfaces, targets)
         seen = {ast.unparse(tree)}
         for place in _places(tree, tree, ()):
             old = _statement_text(place.statement)
@@ -82,7 +88,7 @@ def mutants(reference: Files, interfaces: Sequence[str]) -> list[Mutant]:
                         source=source.encode() + b"\n",
                     )
                 )
-    return found
+    return tuple(found)
 
 
 def chosen(found: Sequence[Mutant], wanted: str) -> tuple[int, Mutant]:
