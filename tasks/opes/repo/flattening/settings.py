@@ -1,0 +1,43 @@
+"""What is chosen by the user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .cell import Cell
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Parameters of the method.
+
+    barrier: the energy that the bias should help to cross; more than `kt`, and at most 300 times that.
+    kt: the temperature in units of energy, 1 / beta.
+    widths: initial width of a kernel along each of the d variables.
+    periods: period of each variable, 0 for none.
+    threshold: kernels closer than this, in units of their widths, are merged.
+    """
+
+    barrier: float
+    kt: float
+    widths: tuple[float, ...]
+    periods: tuple[float, ...]
+    threshold: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.kt < self.barrier <= 300.0 * self.kt:
+            raise ValueError("the barrier must be more than kt, and at most 300 kt")
+        if len(self.widths) != len(self.periods) or min(self.widths) <= 0.0:
+            raise ValueError("each variable needs a positive width and a period")
+
+    @property
+    def cell(self) -> Cell:
+        return Cell(self.periods)
+
+    @property
+    def gamma(self) -> float:
+        """The bias factor."""
+        return self.barrier / self.kt
+
+
+# recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92
