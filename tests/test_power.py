@@ -88,8 +88,8 @@ def test_points_ask_for_the_smallest_number_of_attempts(command: Command, place:
     assert_line(
         command(place, "power", "--tasks", "tasks", f"--points={points}").stdout, f"--points={points}", "3 attempts"
     )
-    some = command(place, "power", "--tasks", "tasks", "--points=5").stdout
-    assert_line(some, "--points=5", "50 attempts", "more tasks are needed")
+    some = command(place, "power", "--tasks", "tasks", "--points=2").stdout
+    assert_line(some, "--points=2", "50 attempts", "more tasks are needed")
     assert "at least 6" not in some
     few = command(place, "power", "--tasks", "tasks/bpe", "--points=100").stdout
     assert_line(few, "--points=100", "more tasks are needed", "at least 6")
