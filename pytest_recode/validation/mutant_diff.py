@@ -86,6 +86,8 @@ def _spliced(text: str, node: _Located, code: str) -> str:
     lines = [line.encode() for line in text.split("\n")]
     first, last = lines[node.lineno - 1], lines[node.end_lineno - 1]
     indent = first[: len(first) - len(first.lstrip())].decode()
+    if isinstance(node, ast.stmt) and first[node.col_offset :].startswith(b"elif"):
+        code = f"el{code}" if code.startswith("if ") else "else:\n    " + code.replace("\n", "\n    ")
     fitting = code.replace("\n", f"\n{indent}") if isinstance(node, ast.stmt) else code
     changed = first[: node.col_offset] + fitting.encode() + last[node.end_col_offset :]
     return b"\n".join([*lines[: node.lineno - 1], changed, *lines[node.end_lineno :]]).decode()

@@ -31,6 +31,11 @@ def lines_of(reference: str, mutant: str) -> list[str]:
         ("x = 3 * a\n", "x = 3 * (a + 1)\n", ["-x = 3 * a", "+x = 3 * (a + 1)"]),
         ("a = 1\r\nb = 2\r\n", "a = 1\nb = 3\n", ["-b = 2", "+b = 3"]),
         ("a = 1\f\nb = 2\n", "a = 1\nb = 3\n", ["-b = 2", "+b = 3"]),
+        (
+            "if a:\n    f()\nelif b:  # c\n    g()\n",
+            "if a:\n    f()\nelse:\n    pass\n",
+            ["-elif b:  # c", "-    g()", "+else:", "+    pass"],
+        ),
         ("if a: f(1); g(2)\n", "if a:\n    f(1)\n    g(3)\n", ["-if a: f(1); g(2)", "+if a: f(1); g(3)"]),
     ],
 )
