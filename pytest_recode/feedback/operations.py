@@ -5,7 +5,8 @@ described only if
 
 - it is in short sections of the same statements, functions and numbers, or in statements for which the other version has none in their place;
 - the operation is in no other place instead, neither in the function nor in the code that it uses;
-- no other place has other operations of its kind, which may replace a missing or an additional one.
+- no other place has other operations of its kind, which may replace a missing or an additional one;
+- no other place calls other functions: the two versions are then different implementations, which may compute the same.
 """
 
 from __future__ import annotations
@@ -65,12 +66,13 @@ class _Step:
 class _Section:
     """Neighbouring statements that differ. `more` and `less`: operations that only the candidate's, or only the authors', have.
 
-    `place`: the candidate's lines; "" if the section must not be described.
+    `place`: the candidate's lines; "" if the section must not be described. `rewritten`: the versions call other functions in it.
     """
 
     place: str
     more: Counter[str]
     less: Counter[str]
+    rewritten: bool = False
 
 
 def differing(
@@ -103,15 +105,20 @@ def _sections(ours: Sequence[_Step], wanted: Sequence[_Step]) -> Iterator[_Secti
         more, less = here - there, there - here
         short = max(len(one), len(other)) <= MOST_STATEMENTS
         described = short and (not one or not other or _same_ingredients(one, other, more, less))
-        yield _Section(_place(ours, start, end) if described else "", more, less)
+        called, wanted_calls = (_total(_functions, (each.node for each in steps)) for steps in (one, other))
+        place = _place(ours, start, end) if described else ""
+        yield _Section(place, more, less, rewritten=called != wanted_calls)
 
 
 def _same_ingredients(one: Sequence[_Step], other: Sequence[_Step], more: Counter[str], less: Counter[str]) -> bool:
-    """Whether two sections differ by operations only, and by the numbers that additional operations need."""
+    """Whether two sections differ by operations only, and by the numbers that additional operations need.
+
+    A comparison may be the conversion to bool for which the other version names the type: `x != 0` for `dtype=bool`.
+    """
     if [each.kind for each in one] != [each.kind for each in other]:
         return False
     ours, wanted = [each.node for each in one], [each.node for each in other]
-    for count in (_functions, _numbers):
+    for count in (_functions, _numbers, _conversions_to_bool):
         here, there = _total(count, ours), _total(count, wanted)
         if (here - there and less) or (there - here and more):
             return False
@@ -122,7 +129,7 @@ def _same_ingredients(one: Sequence[_Step], other: Sequence[_Step], more: Counte
 def _is_sure(section: _Section, sections: Sequence[_Section]) -> bool:
     """Whether no other section can make up for the difference of this one."""
     others = [each for each in sections if each is not section]
-    if not section.place:
+    if not section.place or any(each.rewritten for each in others):
         return False
     for side in ("more", "less"):
         for name in getattr(section, side):
@@ -159,6 +166,10 @@ def _functions(node: ast.AST) -> Counter[complex | str]:
 
 def _numbers(node: ast.AST) -> Counter[complex | str]:
     return Counter(value for value in map(_number, _arithmetic(node)) if value is not None)
+
+
+def _conversions_to_bool(node: ast.AST) -> Counter[complex | str]:
+    return Counter(each.id for each in ast.walk(node) if isinstance(each, ast.Name) and each.id == "bool")
 
 
 def _arithmetic(node: ast.AST) -> Iterator[ast.AST]:
