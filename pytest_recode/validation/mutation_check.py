@@ -49,10 +49,8 @@ def check_mutants(
         equivalent = mutant.name in proofs.equivalent
         answer = Answer(name=mutant.name, targets=targets)
         # Nearly all mutants fail a case of their interface. Only the others need all cases, and a process for each interface.
-        verdict = (
-            gradings.verdict(answer, seed, patience, () if equivalent else never_failed & own, own) if own else None
-        )
-        if verdict is None or not failing(verdict):
+        verdict = gradings.verdict(answer, seed, patience, () if equivalent else never_failed & own, own or None)
+        if not failing(verdict) and not all(case.ran for case in verdict.cases):
             verdict = gradings.verdict(answer, seed, patience)
         if equivalent:
             if not verdict.solved:

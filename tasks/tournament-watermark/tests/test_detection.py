@@ -24,7 +24,7 @@ def parameters(rng, depth):
 
 
 def log_odds(g, scored, beta, delta, prior):
-    """Equations (5) and (6) as they stand, one g-value after the other."""
+    """Equations (5) and (6) as written, one g-value after the other."""
     result = np.full(len(g), np.log(prior / (1.0 - prior)))
     for b, t in np.argwhere(scored):
         for layer in range(g.shape[-1]):
