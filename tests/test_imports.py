@@ -83,6 +83,7 @@ SPEAK_PYTEST = {
     "inside/grading/case_outcome.py",
     "inside/grading/lost_tests.py",
     "inside/grading/pytest_session.py",
+    "inside/separate_grader/grader_plugin.py",
     "inside/separate_grader/main.py",
     "inside/shared_grader/in_repo_runner.py",
     "inside/shared_grader/pytest_reporter.py",

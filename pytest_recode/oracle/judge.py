@@ -28,6 +28,7 @@ def judge(
     stop_at_failure: bool = False,
     still_run: Collection[str] = (),
     only: Collection[str] | None = None,
+    prepared: bool = False,
 ) -> Verdict:
     """Run the hidden tests against `targets` laid over the pristine repository.
 
@@ -35,7 +36,8 @@ def judge(
     tests of one interface reveal to a candidate (the expected loss as an argument, for example), it cannot use in the
     tests of another. `stop_at_failure`: after the first failed case the remaining cases fail without being run (a
     shared oracle runs all of them), except those whose ids are in `still_run`. `only`: the ids of
-    the cases to run; the others fail without being run (a shared oracle runs all of them).
+    the cases to run; the others fail without being run (a shared oracle runs all of them). `prepared`: many answers are graded with
+    this seed, so a warm parent of the grader collects the tests once for all of them (a shared oracle always does).
 
     Raises `GraderError` where the tests give no verdict and `SandboxError` where a sandbox fails. Whatever the
     candidate does is a failed case.
@@ -53,6 +55,7 @@ def judge(
         stop_at_failure=stop_at_failure,
         still_run=frozenset(still_run),
         only=None if only is None else frozenset(only),
+        prepared=prepared,
     )
 
 

@@ -10,8 +10,9 @@ running case and of the grader, and parts of it would share all of that state.
 from __future__ import annotations
 
 import hashlib
+import io
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NoReturn
 
@@ -46,9 +47,12 @@ def judge_separate(
     stop_at_failure: bool = False,
     still_run: frozenset[str] = frozenset(),
     only: frozenset[str] | None = None,
+    prepared: bool = False,
 ) -> Verdict:
     """As `judge.judge`, for a task whose tests run in a sandbox of their own."""
-    return _SeparateGrading(task, parts, targets, sandbox, seed, fresh, stop_at_failure, still_run, only).run()
+    return _SeparateGrading(
+        task, parts, targets, sandbox, seed, fresh, stop_at_failure, still_run, only, prepared
+    ).run()
 
 
 def check_separate(task: Task, parts: Parts, sandbox: Sandbox) -> None:
@@ -77,6 +81,7 @@ class _SeparateGrading:
         stop_at_failure: bool = False,
         still_run: frozenset[str] = frozenset(),
         only: frozenset[str] | None = None,
+        prepared: bool = False,
     ) -> None:
         self.task = task
         self.limits: Limits = task.limits
@@ -86,6 +91,7 @@ class _SeparateGrading:
         self.stop_at_failure = stop_at_failure
         self.still_run = still_run
         self.only = only
+        self.prepared = prepared
         self.tests = parts.tests
         self.reference = {**parts.repo, **parts.reference}
         self.progress = _Progress()
@@ -142,19 +148,21 @@ class _SeparateGrading:
             only = [case for case in self.progress.interfaces if case not in done]
         self.answered_before = False
         launching = time.monotonic()
-        grader = launch(self.sandbox, GRADER, self.task.environment, self.limits)
+        start: messages.GraderStart = {
+            "tests": dict(self.tests),
+            "reference": self.reference,
+            "roots": import_roots(self.reference),
+            "interfaces": list(self.task.interfaces),
+            "seed": self.seed,
+            "limit": self.switchboard.answer_limit,
+            "only": None,
+            "rehearsal": self.rehearsal,
+        }
+        program = replace(GRADER, preparation=_preparation(start)) if self.prepared else GRADER
+        start["only"] = only
+        grader = launch(self.sandbox, program, self.task.environment, self.limits)
         self.switchboard.deadline += time.monotonic() - launching  # not counted: an image may have to be built
         try:
-            start: messages.GraderStart = {
-                "tests": dict(self.tests),
-                "reference": self.reference,
-                "roots": import_roots(self.reference),
-                "interfaces": list(self.task.interfaces),
-                "seed": self.seed,
-                "limit": self.switchboard.answer_limit,
-                "only": only,
-                "rehearsal": self.rehearsal,
-            }
             try:
                 frames.send_message(grader, start, time.monotonic() + START_SECONDS)
             except (ConnectionError, TimeoutError):
@@ -390,6 +398,12 @@ class _SeparateGrading:
         if not self.progress.interfaces or missing:
             left = f"{', '.join(missing[:5])} never ran" if missing else "it collected no cases"
             self._grader_ended(f"the grader ended too early: {left}", "died")
+
+
+def _preparation(start: messages.GraderStart) -> bytes:
+    data = io.BytesIO()
+    frames.write_message(data, dict(start))
+    return data.getvalue()
 
 
 class _GraderEndedError(Exception):

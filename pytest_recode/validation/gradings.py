@@ -28,10 +28,12 @@ class Gradings:
         mutant_seconds: float | None = None,
         still_run: Collection[str] = (),
         only: Collection[str] | None = None,
+        *,
+        prepared: bool = False,
     ) -> Verdict:
         """Grade an answer. `mutant_seconds`: the limit of each test of a mutant, whose grading stops at the first failed case.
 
-        `still_run`: cases that run also after a failure. `only`: the cases that run, if not all.
+        `still_run`: cases that run also after a failure. `only`: the cases that run, if not all. `prepared` as in `judge`.
         """
         task = self._task
         if mutant_seconds is not None:
@@ -47,6 +49,7 @@ class Gradings:
             stop_at_failure=alone,
             still_run=still_run,
             only=only,
+            prepared=prepared,
         )
         self.seconds = max(self.seconds, time.monotonic() - start)
         self.isolation = verdict.isolation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 
 from pytest_recode.proofs import Proofs
@@ -22,7 +23,8 @@ def check_mutants(
     task: Task, check: Check, parts: Parts, proofs: Proofs, gradings: Gradings, seed: int | None
 ) -> Validation:
     """Try the mutants of one interface's code; the first interface also covers code that interfaces share."""
-    reference = gradings.verdict(Answer(name="the reference", targets=parts.reference), seed)
+    chosen = secrets.randbits(48) if seed is None else seed
+    reference = gradings.verdict(Answer(name="the reference", targets=parts.reference), chosen)
     if not reference.solved:
         return Validation(
             check=check.name,
@@ -49,9 +51,10 @@ def check_mutants(
         equivalent = mutant.name in proofs.equivalent
         answer = Answer(name=mutant.name, targets=targets)
         # Nearly all mutants fail a case of their interface. Only the others need all cases, and a process for each interface.
-        verdict = gradings.verdict(answer, seed, patience, () if equivalent else never_failed & own, own or None)
+        still_run = () if equivalent else never_failed & own
+        verdict = gradings.verdict(answer, chosen, patience, still_run, own or None, prepared=True)
         if not failing(verdict) and not all(case.ran for case in verdict.cases):
-            verdict = gradings.verdict(answer, seed, patience)
+            verdict = gradings.verdict(answer, chosen, patience, prepared=True)
         if equivalent:
             if not verdict.solved:
                 problems.append(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import secrets
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pytest_recode.faults import GraderError, SandboxError
@@ -51,8 +52,8 @@ def validate(
     outcomes: dict[str, bool] = {}  # whether a case ever failed
     count = seeds if check.seeded and seed is None else 1
     answers = check.answers(task, parts, proofs)
-    for answer in answers:
-        verdicts = _verdicts(task, check, answer, gradings, seed, count)
+    graded_answers = _verdicts(task, check, answers, gradings, seed, count)
+    for answer, verdicts in zip(answers, graded_answers, strict=True):
         noticed += sum(not verdict.solved for verdict in verdicts)
         for verdict in verdicts:
             failed = {case.id for case in failing(verdict)}
@@ -89,32 +90,49 @@ def validate(
 
 
 def _verdicts(
-    task: Task, check: Check, answer: Answer, gradings: Gradings, seed: int | None, count: int
-) -> list[Verdict]:
-    """The verdicts of `answer` under `count` seeds, or of fewer if it is certain that it does not pass: see `ENOUGH`."""
-    verdicts: list[Verdict] = []
-    wrong = False  # whether a verdict is not as it must be
+    task: Task, check: Check, answers: Sequence[Answer], gradings: Gradings, seed: int | None, count: int
+) -> list[list[Verdict]]:
+    """The verdicts of each answer under the same `count` seeds, or under fewer if it is certain that it does not pass: see `ENOUGH`."""
+    verdicts: list[list[Verdict]] = [[] for _ in answers]
+    settled: set[str] = set()
+    wrong: set[str] = set()  # answers with a verdict that is not as it must be
+    cases: Sequence[Case] = ()
+    prepared = not check.must_solve and len(answers) > 1  # their failures are not shown
     for _ in range(count):
-        try:
-            verdicts.append(_verdict(answer, gradings, seed, verdicts))
-        except (GraderError, SandboxError):
-            if wrong:
-                break  # report the problem that was found before
-            raise
-        wrong = wrong or _problem(task, check, answer, verdicts[-1]) is not None
-        if check.must_solve and len(verdicts) == ENOUGH and not any(verdict.solved for verdict in verdicts):
-            break
+        chosen = secrets.randbits(48) if seed is None else seed
+        for answer, earlier in zip(answers, verdicts, strict=True):
+            if answer.name in settled:
+                continue
+            only = _relevant(answer, earlier, cases)
+            try:
+                verdict = gradings.verdict(answer, chosen, only=only, prepared=prepared)
+                if only is not None and not failing(verdict):
+                    verdict = gradings.verdict(answer, chosen, prepared=prepared)
+            except (GraderError, SandboxError):
+                if answer.name not in wrong:
+                    raise
+                settled.add(answer.name)  # report the problem that was found before
+                continue
+            earlier.append(verdict)
+            cases = verdict.cases
+            if _problem(task, check, answer, verdict) is not None:
+                wrong.add(answer.name)
+            if check.must_solve and len(earlier) == ENOUGH and not any(verdict.solved for verdict in earlier):
+                settled.add(answer.name)
     return verdicts
 
 
-def _verdict(answer: Answer, gradings: Gradings, seed: int | None, earlier: list[Verdict]) -> Verdict:
-    """The next verdict of `answer`. A wrong answer that has once been graded in full is graded by the cases of its requirement, while they fail."""
+def _relevant(answer: Answer, earlier: Sequence[Verdict], cases: Sequence[Case]) -> set[str] | None:
+    """The cases that decide about a wrong answer: those of its interface under the first seed, then those of its requirement.
+
+    None: all, also where there are none of them or `cases`, those of the task, are not known yet.
+    """
     violated = answer.violates
-    about = {case.id for case in earlier[0].cases if _is_about(case, violated)} if earlier and violated else set()
-    if not about:
-        return gradings.verdict(answer, seed)
-    verdict = gradings.verdict(answer, seed, only=about)
-    return verdict if failing(verdict) else gradings.verdict(answer, verdict.seed)
+    if violated is None:
+        return None
+    if earlier:
+        return {case.id for case in cases if _is_about(case, violated)} or None
+    return {case.id for case in cases if case.interface == violated.interface} or None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -92,6 +92,7 @@ def grade(
     stop_at_failure: bool = False,
     still_run: tuple[str, ...] = (),
     only: tuple[str, ...] | None = None,
+    prepared: bool = False,
     **limits: Any,
 ) -> Verdict:
     """Grade a candidate's `m.py` by `tests/test_m.py`; a mapping of paths to texts where there is more."""
@@ -124,6 +125,7 @@ def grade(
         stop_at_failure=stop_at_failure,
         still_run=still_run,
         only=only,
+        prepared=prepared,
     )
 
 

@@ -12,6 +12,7 @@ Stdlib and `value_kinds.py`, Python 3.9+.
 from __future__ import annotations
 
 import ast
+import functools
 import linecache
 import os
 import sys
@@ -120,6 +121,12 @@ def of_raised(error: BaseException) -> str:
         return "exception"
 
 
+@functools.lru_cache(maxsize=8)
+def nodes(source: str) -> tuple[ast.AST, ...]:
+    """The syntax tree of a file as `ast.walk` lists it. Raises `SyntaxError`."""
+    return tuple(ast.walk(ast.parse(source)))
+
+
 def _frames(error: BaseException) -> Iterator[tuple[types.FrameType, int]]:
     """The frames that are neither a library's nor this project's, with their lines, from the outermost."""
     tb = error.__traceback__
@@ -134,8 +141,7 @@ def _frames(error: BaseException) -> Iterator[tuple[types.FrameType, int]]:
 
 def _asks_for_one(frame: types.FrameType, line: int) -> bool:
     """Whether a line is within `with pytest.raises(...)`, or calls a function through it."""
-    source = "".join(linecache.getlines(frame.f_code.co_filename))
-    for node in ast.walk(ast.parse(source)) if source else ():
+    for node in nodes("".join(linecache.getlines(frame.f_code.co_filename))):
         calls: list[ast.expr] = []
         if isinstance(node, (ast.With, ast.AsyncWith)) and node.body[0].lineno <= line <= (node.end_lineno or 0):
             calls = [item.context_expr for item in node.items]
@@ -192,9 +198,8 @@ def _test_frame(error: BaseException) -> Optional[tuple[types.FrameType, int]]:
 
 def _statement(file: str, line: int) -> Optional[ast.stmt]:
     """The innermost statement at a line."""
-    source = "".join(linecache.getlines(file))
     found: Optional[ast.stmt] = None
-    for node in ast.walk(ast.parse(source)) if source else ():
+    for node in nodes("".join(linecache.getlines(file))):
         if not isinstance(node, ast.stmt) or not node.lineno <= line <= (node.end_lineno or node.lineno):
             continue
         if found is None or node.lineno >= found.lineno:

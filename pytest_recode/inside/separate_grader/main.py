@@ -17,23 +17,24 @@ import contextlib
 import gc
 import importlib
 import importlib.util
+import inspect
 import io
 import keyword
 import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Optional, cast
+from typing import Any, NamedTuple, Optional, cast
 
 import pytest
 
-from ..grading import case_outcome, interface_names, lost_tests, pytest_session
+from ..grading import pytest_session, symptoms
 from ..setup.files import write_files
 from ..setup.random_generators import seed_generators
 from ..wire import frames, messages
-from . import candidate_link, handles, reference_fixture
+from . import candidate_link, grader_plugin
 
 
 def warm() -> None:
@@ -44,10 +45,11 @@ def warm() -> None:
     importlib.invalidate_caches()  # imports importlib.metadata
     if "numpy" in sys.modules:
         importlib.import_module("numpy.random")
+    inspect.getmodule(_no_test)  # remembers the files of all modules, which a failure's traceback asks for
     paths = list(sys.path)
     file = Path(keyword.__file__)
-    plugin = _Plugin()
-    plugin.configure(_NoLink(), interfaces=["warm"], seed=0, only=None, rehearsal=False)
+    plugin = grader_plugin.Plugin()
+    plugin.configure(grader_plugin.NoLink(), interfaces=["warm"], seed=0, only=None, rehearsal=False)
     pytest_session.run(file.parent, file, [plugin, _OneTest()])
     sys.path[:] = paths
 
@@ -56,7 +58,7 @@ def _no_test(reference: Any) -> None:
     assert reference is not None
 
 
-_suspended: list[tuple[Path, pytest.Session, "_Plugin"]] = []
+_suspended: list[tuple[Path, pytest.Session, grader_plugin.Plugin]] = []
 """The session of pytest in which the forks are made: its directory, the session and its plugin."""
 
 
@@ -66,7 +68,7 @@ def hold(serve: Callable[[], None]) -> None:
     Each fork that works in the same directory resumes this session.
     """
     directory = Path.cwd()
-    plugin = _Plugin()
+    plugin = grader_plugin.Plugin()
 
     class ServeBeforeCollection:
         @pytest.hookimpl(tryfirst=True)
@@ -88,8 +90,84 @@ class _OneTest:
         return pytest.Function.from_parent(collector, name=name, callobj=_no_test)
 
 
+def prepare(preparation: bytes) -> None:
+    """Collect the tests in a second parent, for gradings that begin with the same message but for `only`.
+
+    What a failure needs is prepared too. Its message is Python's own traceback, since pytest's takes longer than most tests.
+    Does nothing where `main` will not resume a session in this directory.
+    """
+    start = cast(messages.GraderStart, frames.read_message(io.BytesIO(preparation), 1 << 40))
+    if not _resumes(start):
+        return
+    steps = _Steps()
+    _collect(start, steps)
+    _suspended[0][1].config.option.tbstyle = "native"
+    inspect.getmodule(_no_test)
+    for data in start["tests"].values():
+        with contextlib.suppress(SyntaxError, ValueError):  # data of the tests, or what `_collect` has reported
+            symptoms.nodes(data.decode())
+    _prepared.append(_Prepared(start=start, steps=steps.written, files=_files_below(Path.cwd())))
+
+
+class _Prepared(NamedTuple):
+    """Tests that were collected before the fork: with the message that begins a grading of them, the steps that this wrote, and the
+    files that were there afterwards, whose directory a fork does not see."""
+
+    start: messages.GraderStart
+    steps: list[bytes]
+    files: dict[str, bytes]
+
+
+_prepared: list[_Prepared] = []
+"""One item in a fork of a second parent."""
+
+
+class _Steps:
+    """Replaces a Link while tests are collected before the fork."""
+
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+
+    def put(self, data: Any) -> None:
+        self.written.append(bytes(data))
+
+
+def _files_below(directory: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
 def main(reader: Any, writer: Any) -> None:
     start = cast(messages.GraderStart, frames.read_message(reader, 1 << 40))
+    link = candidate_link.Link(reader, writer, start["limit"])
+    if _prepared and _prepared[0].start == {**start, "only": None}:
+        plugin = _continue(_prepared.pop(), link, start["only"])
+    else:
+        plugin = _collect(start, link)
+    if plugin.session is not None:
+        _step_of_pytest(plugin.session.config.hook.pytest_runtestloop, plugin.session, plugin)
+    if not plugin.broken and not plugin.rehearsal:
+        plugin.send(messages.DONE)
+
+
+def _continue(prepared: _Prepared, link: candidate_link.Link, only: Optional[list[str]]) -> grader_plugin.Plugin:
+    write_files(prepared.files, Path.cwd())
+    importlib.invalidate_caches()
+    plugin = _suspended[0][2]
+    plugin.link = link
+    for data in prepared.steps:
+        link.put(data)
+    if plugin.session is not None:
+        plugin.select(plugin.session.items, only)
+    return plugin
+
+
+def _resumes(start: messages.GraderStart) -> bool:
+    """Whether the grading goes on with the session that was started before the fork."""
+    return bool(_suspended) and _suspended[0][0] == Path.cwd() and not _has_conftest(start["tests"])
+
+
+def _collect(start: messages.GraderStart, link: Any) -> grader_plugin.Plugin:
+    """Write the files and collect the tests, in the suspended session if possible. Without it, this also runs them."""
     directory = Path.cwd()
     for name, files in (("tests", start["tests"]), ("reference", start["reference"])):
         (directory / name).mkdir()
@@ -98,14 +176,10 @@ def main(reader: Any, writer: Any) -> None:
         sys.path.insert(0, str(directory / "reference" / root))
     importlib.invalidate_caches()
     gc.disable()  # until the tests run: in a fork, a collection copies every page that it visits
-    resumes = bool(_suspended) and _suspended[0][0] == directory and not _has_conftest(start["tests"])
-    plugin = _suspended[0][2] if resumes else _Plugin()
+    resumes = _resumes(start)
+    plugin = _suspended[0][2] if resumes else grader_plugin.Plugin()
     plugin.configure(
-        candidate_link.Link(reader, writer, start["limit"]),
-        interfaces=start["interfaces"],
-        seed=start["seed"],
-        only=start["only"],
-        rehearsal=start["rehearsal"],
+        link, interfaces=start["interfaces"], seed=start["seed"], only=start["only"], rehearsal=start["rehearsal"]
     )
     if any(b"numpy" in data for data in start["tests"].values()):
         with contextlib.suppress(ImportError):  # the tests' own import will report it
@@ -117,202 +191,30 @@ def main(reader: Any, writer: Any) -> None:
     seed_generators(pytest_session.entropy(start["seed"], ""))  # for what is drawn while modules are imported
     with contextlib.redirect_stderr(plugin.stderr):
         if resumes:
-            _resume(_suspended[0][1], plugin)
+            session = _suspended[0][1]
+            if _step_of_pytest(session.config.hook.pytest_collection, session, plugin):
+                plugin.session = session
         else:
             pytest_session.run(directory, directory / "tests", [plugin, plugin.lost])
     if not plugin.collected:
         plugin.report_broken(f"pytest could not start\n{plugin.stderr.getvalue()}")
-    if not plugin.broken and not plugin.rehearsal:
-        plugin.send(messages.DONE)
+    return plugin
+
+
+def _step_of_pytest(hook: Callable[..., Any], session: pytest.Session, plugin: grader_plugin.Plugin) -> bool:
+    """Call a hook as `pytest.main` does, including its ways to stop. Returns whether pytest goes on."""
+    try:
+        hook(session=session)
+        return True
+    except (pytest.exit.Exception, session.Interrupted, session.Failed, KeyboardInterrupt):
+        pass  # the host notices which cases were not reported
+    except pytest.UsageError as error:
+        plugin.stderr.write("".join(f"ERROR: {text}\n" for text in error.args))
+    except BaseException:  # noqa: BLE001  as pytest does: it is reported, and the grading gives no verdict
+        plugin.report_broken(f"pytest failed: {traceback.format_exc()}")
+    return False
 
 
 def _has_conftest(tests: Mapping[str, bytes]) -> bool:
     """Whether there is a conftest.py: it may have hooks that pytest calls before it collects."""
     return any(path.rpartition("/")[2] == "conftest.py" for path in tests)
-
-
-def _resume(session: pytest.Session, plugin: _Plugin) -> None:
-    """Do what `pytest.main` does with a session from collection on, including its ways to stop."""
-    hook = session.config.hook
-    try:
-        hook.pytest_collection(session=session)
-        hook.pytest_runtestloop(session=session)
-    except (pytest.exit.Exception, session.Interrupted, session.Failed, KeyboardInterrupt):
-        return  # the host notices which cases were not reported
-    except pytest.UsageError as error:
-        plugin.stderr.write("".join(f"ERROR: {text}\n" for text in error.args))
-    except BaseException:  # noqa: BLE001  as pytest does: it is reported, and the grading gives no verdict
-        plugin.report_broken(f"pytest failed: {traceback.format_exc()}")
-
-
-class _NoLink:
-    """Replaces a Link where nothing is judged."""
-
-    answered = data_received = True
-    failure, test_fault, explaining = None, "", False
-    requested: frozenset[str] = frozenset()
-
-    def start_case(self) -> None: ...
-
-    def end_case(self) -> None: ...
-
-    def put(self, data: Any) -> None: ...
-
-
-class _Plugin:
-    def __init__(self) -> None:
-        self.link: Any = None
-        self.only: Optional[list[str]] = None
-        self.interfaces: list[str] = []
-        self.seed = 0
-        self.broken = self.collected = self.rehearsal = False
-        self.missing_module = ""  # a module that an import of the tests or the reference did not find
-        self.stderr = io.StringIO()  # what pytest writes there before it runs tests
-        self.errors: list[str] = []
-        self.lost = lost_tests.LostTests()
-        self.reports: list[tuple[Any, BaseException | None]] = []
-
-    def configure(
-        self, link: Any, *, interfaces: list[str], seed: int, only: Optional[list[str]], rehearsal: bool
-    ) -> None:
-        self.link, self.interfaces, self.seed = link, interfaces, seed
-        self.only, self.rehearsal = only, rehearsal
-
-    def send(self, step: messages.GraderStep) -> None:
-        frames.put_frame(self.link.put, frames.TO_HOST, step)
-
-    def report_broken(self, text: str) -> None:
-        if not self.broken:
-            self.send(
-                messages.Broken(
-                    op="broken",
-                    text=text[: case_outcome.MAX_MESSAGE],
-                    lacking=self.missing_module,
-                    python=sys.executable,
-                )
-            )
-        self.broken = True
-
-    # fixtures
-
-    @pytest.fixture
-    def candidate(self) -> Any:
-        """The code under test: `candidate.module.name`."""
-        return handles.RemoteRoot(self.link)
-
-    @pytest.fixture(scope="session")
-    def reference(self) -> Any:
-        """The authors' implementation: `reference.module.name`."""
-        for interface in self.interfaces:  # now: later, an answer of the candidate's could make an import fail
-            reference_fixture.import_interface(interface)
-        return reference_fixture.Reference()
-
-    @pytest.fixture
-    def rng(self, request: pytest.FixtureRequest) -> Any:
-        """A numpy Generator seeded by this grading's secret seed and the case, so independent of the order of cases."""
-        try:
-            import numpy as np
-        except ImportError:
-            raise handles.TestFault(
-                "the rng fixture needs numpy: install it for the interpreter that runs the tests"
-            ) from None
-        return np.random.default_rng(pytest_session.entropy(self.seed, case_outcome.case_id(request.node.nodeid)))
-
-    # collecting
-
-    def pytest_configure(self, config: pytest.Config) -> None:
-        config.addinivalue_line("markers", "interface(name): the interface that a hidden test tests")
-
-    def pytest_exception_interact(self, call: pytest.CallInfo[Any], report: Any) -> None:
-        if isinstance(report, pytest.CollectReport) and call.excinfo is not None:
-            self.missing_module = self.missing_module or reference_fixture.missing_module(call.excinfo.value)
-
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        if report.skipped:
-            self.errors.append(
-                f"{case_outcome.case_id(report.nodeid)}: {case_outcome.text_of(report)}; do not skip hidden tests"
-            )
-        if report.failed:
-            self.errors.append(f"{case_outcome.case_id(report.nodeid) or 'tests'}: {report.longreprtext}")
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        if self.errors:
-            self.report_broken("the hidden tests cannot be collected\n" + "\n".join(self.errors))
-            items[:] = []
-            return
-        if self.lost.problem:
-            self.report_broken(self.lost.problem)
-            items[:] = []
-            return
-        cases: list[messages.CollectedCase] = []
-        for item in items:
-            interface, wrong = case_outcome.interface_of(item, self.interfaces)
-            if wrong:
-                self.report_broken(wrong)
-                items[:] = []
-                return
-            cases.append({"id": case_outcome.case_id(item.nodeid), "interface": interface})
-        if wrong := case_outcome.missing_fixture(items) or case_outcome.returned_value(items):
-            self.report_broken(wrong)
-            items[:] = []
-            return
-        self.send(messages.Collected(op="collected", cases=cases))
-        self.collected = True
-        sys.stderr = sys.__stderr__
-        if self.rehearsal:
-            items[:] = []
-            self._rehearse()
-            return
-        if self.only is not None:
-            wanted = set(self.only)
-            items[:] = [item for item in items if case_outcome.case_id(item.nodeid) in wanted]
-        gc.freeze()
-        gc.enable()
-
-    def _rehearse(self) -> None:
-        try:
-            for interface in self.interfaces:
-                reference_fixture.import_interface(interface)
-        except handles.TestFault as fault:
-            self.missing_module = reference_fixture.missing_module(fault)
-            self.report_broken(str(fault))
-        else:
-            self.send(messages.READY)
-
-    def pytest_internalerror(self, excrepr: Any) -> None:
-        self.report_broken(f"pytest failed: {excrepr}")
-
-    # running
-
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_assertrepr_compare(self) -> Generator[None, None, None]:
-        """Allow pytest to iterate over, sort and format the operands. The assertion has already failed."""
-        self.link.explaining = True
-        try:
-            yield
-        finally:
-            self.link.explaining = False
-
-    def pytest_runtest_logstart(self, nodeid: str) -> None:
-        self.link.start_case()
-        self.reports = []
-        seed_generators(pytest_session.entropy(self.seed, case_outcome.case_id(nodeid)))
-        self.send(messages.started(case_outcome.case_id(nodeid)))
-
-    @pytest.hookimpl(hookwrapper=True)  # not `wrapper`: an image may have an older pytest (7 or newer)
-    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
-        report = (yield).get_result()
-        self.reports.append((report, call.excinfo.value if call.excinfo is not None else None))
-
-    def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        self.link.end_case()
-        outcome = case_outcome.combined(self.reports, self.link)
-        uses = interface_names.used(self.link.requested, self.interfaces)
-        self.send(messages.finished_using(case_outcome.case_id(nodeid), outcome, uses))
-        self.reports = []
-        for name in ("last_type", "last_value", "last_traceback", "last_exc"):
-            if hasattr(sys, name):  # pytest stores a failure there, and with it all that the test received
-                delattr(sys, name)
-        if outcome["outcome"] != "passed":
-            gc.collect()  # a traceback and its frames refer to each other

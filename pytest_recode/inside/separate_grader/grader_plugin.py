@@ -1,0 +1,198 @@
+"""The pytest plugin of the separate grader: its fixtures, and the steps that it reports to the host while pytest collects and runs.
+
+Runs in the grader process. Called by `main.py`, which starts pytest. Must not call the candidate: only the tests do, by its link.
+
+Stdlib, pytest and modules of `inside/`, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+import sys
+from collections.abc import Generator
+from typing import Any, Optional
+
+import pytest
+
+from ..grading import case_outcome, interface_names, lost_tests, pytest_session
+from ..setup.random_generators import seed_generators
+from ..wire import frames, messages
+from . import handles, reference_fixture
+
+
+class NoLink:
+    """Replaces a Link where nothing is judged."""
+
+    answered = data_received = True
+    failure, test_fault, explaining = None, "", False
+    requested: frozenset[str] = frozenset()
+
+    def start_case(self) -> None: ...
+
+    def end_case(self) -> None: ...
+
+    def put(self, data: Any) -> None: ...
+
+
+class Plugin:
+    def __init__(self) -> None:
+        self.link: Any = None
+        self.only: Optional[list[str]] = None
+        self.interfaces: list[str] = []
+        self.seed = 0
+        self.broken = self.collected = self.rehearsal = False
+        self.missing_module = ""  # a module that an import of the tests or the reference did not find
+        self.stderr = io.StringIO()  # what pytest writes there before it runs tests
+        self.errors: list[str] = []
+        self.lost = lost_tests.LostTests()
+        self.session: Optional[pytest.Session] = None  # the resumed one, whose tests are collected and not yet run
+        self.reports: list[tuple[Any, BaseException | None]] = []
+
+    def configure(
+        self, link: Any, *, interfaces: list[str], seed: int, only: Optional[list[str]], rehearsal: bool
+    ) -> None:
+        self.link, self.interfaces, self.seed = link, interfaces, seed
+        self.only, self.rehearsal = only, rehearsal
+
+    def send(self, step: messages.GraderStep) -> None:
+        frames.put_frame(self.link.put, frames.TO_HOST, step)
+
+    def report_broken(self, text: str) -> None:
+        if not self.broken:
+            self.send(
+                messages.Broken(
+                    op="broken",
+                    text=text[: case_outcome.MAX_MESSAGE],
+                    lacking=self.missing_module,
+                    python=sys.executable,
+                )
+            )
+        self.broken = True
+
+    # fixtures
+
+    @pytest.fixture
+    def candidate(self) -> Any:
+        """The code under test: `candidate.module.name`."""
+        return handles.RemoteRoot(self.link)
+
+    @pytest.fixture(scope="session")
+    def reference(self) -> Any:
+        """The authors' implementation: `reference.module.name`."""
+        for interface in self.interfaces:  # now: later, an answer of the candidate's could make an import fail
+            reference_fixture.import_interface(interface)
+        return reference_fixture.Reference()
+
+    @pytest.fixture
+    def rng(self, request: pytest.FixtureRequest) -> Any:
+        """A numpy Generator seeded by this grading's secret seed and the case, so independent of the order of cases."""
+        try:
+            import numpy as np
+        except ImportError:
+            raise handles.TestFault(
+                "the rng fixture needs numpy: install it for the interpreter that runs the tests"
+            ) from None
+        return np.random.default_rng(pytest_session.entropy(self.seed, case_outcome.case_id(request.node.nodeid)))
+
+    # collecting
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        config.addinivalue_line("markers", "interface(name): the interface that a hidden test tests")
+
+    def pytest_exception_interact(self, call: pytest.CallInfo[Any], report: Any) -> None:
+        if isinstance(report, pytest.CollectReport) and call.excinfo is not None:
+            self.missing_module = self.missing_module or reference_fixture.missing_module(call.excinfo.value)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.skipped:
+            self.errors.append(
+                f"{case_outcome.case_id(report.nodeid)}: {case_outcome.text_of(report)}; do not skip hidden tests"
+            )
+        if report.failed:
+            self.errors.append(f"{case_outcome.case_id(report.nodeid) or 'tests'}: {report.longreprtext}")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        if self.errors:
+            self.report_broken("the hidden tests cannot be collected\n" + "\n".join(self.errors))
+            items[:] = []
+            return
+        if self.lost.problem:
+            self.report_broken(self.lost.problem)
+            items[:] = []
+            return
+        cases: list[messages.CollectedCase] = []
+        for item in items:
+            interface, wrong = case_outcome.interface_of(item, self.interfaces)
+            if wrong:
+                self.report_broken(wrong)
+                items[:] = []
+                return
+            cases.append({"id": case_outcome.case_id(item.nodeid), "interface": interface})
+        if wrong := case_outcome.missing_fixture(items) or case_outcome.returned_value(items):
+            self.report_broken(wrong)
+            items[:] = []
+            return
+        self.send(messages.Collected(op="collected", cases=cases))
+        self.collected = True
+        sys.stderr = sys.__stderr__
+        if self.rehearsal:
+            items[:] = []
+            self._rehearse()
+            return
+        self.select(items, self.only)
+        gc.freeze()
+        gc.enable()
+
+    def select(self, items: list[pytest.Item], only: Optional[list[str]]) -> None:
+        if only is not None:
+            wanted = set(only)
+            items[:] = [item for item in items if case_outcome.case_id(item.nodeid) in wanted]
+
+    def _rehearse(self) -> None:
+        try:
+            for interface in self.interfaces:
+                reference_fixture.import_interface(interface)
+        except handles.TestFault as fault:
+            self.missing_module = reference_fixture.missing_module(fault)
+            self.report_broken(str(fault))
+        else:
+            self.send(messages.READY)
+
+    def pytest_internalerror(self, excrepr: Any) -> None:
+        self.report_broken(f"pytest failed: {excrepr}")
+
+    # running
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_assertrepr_compare(self) -> Generator[None, None, None]:
+        """Allow pytest to iterate over, sort and format the operands. The assertion has already failed."""
+        self.link.explaining = True
+        try:
+            yield
+        finally:
+            self.link.explaining = False
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.link.start_case()
+        self.reports = []
+        seed_generators(pytest_session.entropy(self.seed, case_outcome.case_id(nodeid)))
+        self.send(messages.started(case_outcome.case_id(nodeid)))
+
+    @pytest.hookimpl(hookwrapper=True)  # not `wrapper`: an image may have an older pytest (7 or newer)
+    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
+        report = (yield).get_result()
+        self.reports.append((report, call.excinfo.value if call.excinfo is not None else None))
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        self.link.end_case()
+        outcome = case_outcome.combined(self.reports, self.link)
+        uses = interface_names.used(self.link.requested, self.interfaces)
+        self.send(messages.finished_using(case_outcome.case_id(nodeid), outcome, uses))
+        self.reports = []
+        for name in ("last_type", "last_value", "last_traceback", "last_exc"):
+            if hasattr(sys, name):  # pytest stores a failure there, and with it all that the test received
+                delattr(sys, name)
+        if outcome["outcome"] != "passed":
+            gc.collect()  # a traceback and its frames refer to each other
