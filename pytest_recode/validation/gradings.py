@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
+from pytest_recode.faults import GraderError, SandboxError
 from pytest_recode.oracle.judge import judge
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.task import Parts, Task
@@ -14,12 +15,30 @@ from pytest_recode.verdict import Case, Outcome, Verdict
 
 
 class Gradings:
-    """Grades answers, and records the time of the slowest grading."""
+    """Grades the answers of one check, and records the time of the slowest grading."""
 
     def __init__(self, task: Task, parts: Parts, sandbox: Sandbox, graded: Callable[[], None]) -> None:
         self._task, self._parts, self._sandbox, self._graded = task, parts, sandbox, graded
         self.seconds = 0.0
         self.isolation = sandbox.isolation
+        self._prepared: set[int] = set()  # seeds
+
+    def prepare(self, seed: int) -> Verdict:
+        """Grade the reference before many answers that need not pass are graded with `seed`, and return its verdict.
+
+        If it passes, the others are graded as `judge` does it if `prepared`. Otherwise, tests that do not work in a forked grader
+        (because a library that they import has started threads) would seem to detect everything.
+        """
+        reference = Answer(name="the reference", targets=self._parts.reference)
+        self._prepared.add(seed)
+        try:
+            verdict = self.verdict(reference, seed)
+            if verdict.solved:
+                return verdict
+        except (GraderError, SandboxError):
+            pass  # raised again below, if it is not due to the fork
+        self._prepared.discard(seed)
+        return self.verdict(reference, seed)
 
     def verdict(
         self,
@@ -28,12 +47,10 @@ class Gradings:
         mutant_seconds: float | None = None,
         still_run: Collection[str] = (),
         only: Collection[str] | None = None,
-        *,
-        prepared: bool = False,
     ) -> Verdict:
         """Grade an answer. `mutant_seconds`: the limit of each test of a mutant, whose grading stops at the first failed case.
 
-        `still_run`: cases that run also after a failure. `only`: the cases that run, if not all. `prepared` as in `judge`.
+        `still_run`: cases that run also after a failure. `only`: the cases that run, if not all.
         """
         task = self._task
         if mutant_seconds is not None:
@@ -49,7 +66,7 @@ class Gradings:
             stop_at_failure=alone,
             still_run=still_run,
             only=only,
-            prepared=prepared,
+            prepared=seed in self._prepared,
         )
         self.seconds = max(self.seconds, time.monotonic() - start)
         self.isolation = verdict.isolation

@@ -24,7 +24,7 @@ def check_mutants(
 ) -> Validation:
     """Try the mutants of one interface's code; the first interface also covers code that interfaces share."""
     chosen = secrets.randbits(48) if seed is None else seed
-    reference = gradings.verdict(Answer(name="the reference", targets=parts.reference), chosen)
+    reference = gradings.prepare(chosen)
     if not reference.solved:
         return Validation(
             check=check.name,
@@ -52,9 +52,9 @@ def check_mutants(
         answer = Answer(name=mutant.name, targets=targets)
         # Nearly all mutants fail a case of their interface. Only the others need all cases, and a process for each interface.
         still_run = () if equivalent else never_failed & own
-        verdict = gradings.verdict(answer, chosen, patience, still_run, own or None, prepared=True)
+        verdict = gradings.verdict(answer, chosen, patience, still_run, own or None)
         if not failing(verdict) and not all(case.ran for case in verdict.cases):
-            verdict = gradings.verdict(answer, chosen, patience, prepared=True)
+            verdict = gradings.verdict(answer, chosen, patience)
         if equivalent:
             if not verdict.solved:
                 problems.append(

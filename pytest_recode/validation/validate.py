@@ -97,17 +97,18 @@ def _verdicts(
     settled: set[str] = set()
     wrong: set[str] = set()  # answers with a verdict that is not as it must be
     cases: Sequence[Case] = ()
-    prepared = not check.must_solve and len(answers) > 1  # their failures are not shown
     for _ in range(count):
         chosen = secrets.randbits(48) if seed is None else seed
+        if check.must_solve is False and len(answers) > 2:  # their failures are not shown
+            cases = gradings.prepare(chosen).cases
         for answer, earlier in zip(answers, verdicts, strict=True):
             if answer.name in settled:
                 continue
             only = _relevant(answer, earlier, cases)
             try:
-                verdict = gradings.verdict(answer, chosen, only=only, prepared=prepared)
+                verdict = gradings.verdict(answer, chosen, only=only)
                 if only is not None and not failing(verdict):
-                    verdict = gradings.verdict(answer, chosen, prepared=prepared)
+                    verdict = gradings.verdict(answer, chosen)
             except (GraderError, SandboxError):
                 if answer.name not in wrong:
                     raise
