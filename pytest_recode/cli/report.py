@@ -150,7 +150,8 @@ def _report(given: argparse.Namespace) -> str:
         if name not in makers:
             more = "; code needs --tasks" if "code" not in makers else ""
             raise UserError(f"--table={name}: no such table for these files; the tables are {', '.join(makers)}{more}")
-    names = given.table or (list(makers)[:1] if given.format == "csv" else list(makers))
+    by_default = [name for name in makers if given.format == "json" or name not in report_tables.ON_REQUEST]
+    names = given.table or (by_default[:1] if given.format == "csv" else by_default)
     chosen = [table for name in names if (table := makers[name]()) is not None]
     if not chosen:
         hint = (

@@ -21,6 +21,7 @@ from pytest_recode.render import (
     report_pairs,
     report_snippets,
     report_table,
+    report_tasks,
 )
 from pytest_recode.render.report_table import Rows, Table
 from pytest_recode.render.words import plural
@@ -53,6 +54,9 @@ class RowsOfRuns:
     def simulated(self) -> bool:
         return any(row.simulated for row in [*self.shown, *self.replayed])
 
+
+ON_REQUEST = frozenset({"tasks"})
+"""Tables with a line for each task, which text, Markdown and LaTeX show only if they are asked for by name."""
 
 SIMULATED = (
     "* simulated: an offline model that breaks and repairs the reference; its results say nothing about real models"
@@ -123,6 +127,7 @@ def makers(
         ),
         **report_dates.tables(with_lines, own),
         **report_episodes.tables(own, known),
+        **report_tasks.tables(own),
         **report_faults.tables(own, known),
         **report_calls.tables(own, transcripts),
         **report_feedback.tables(own, judge, transcripts),
