@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from pytest_recode.metrics.by_task import TaskShares, by_task, policies
 from pytest_recode.render.report_table import Column, Rows, Table, columns, identities, identity, percent
@@ -20,7 +21,8 @@ def _tasks(rows: Rows) -> Table:
         name="tasks",
         title="Tasks: solved share with each feedback policy, in per cent of the attempts",
         columns=(
-            *(column for column in identities(rows) if column.key != "feedback"),
+            # Rows of one model have more space for policies
+            *(replace(column, fold=True) for column in identities(rows) if column.key != "feedback"),
             Column(key="task", head="task"),
             *(Column(key=f"solved_{name}", head=name, kind="percent") for name in names),
             *columns("count", played="of", errors="errors"),

@@ -52,10 +52,11 @@ def test_the_table_has_a_column_for_each_policy_and_names_tasks_without_a_differ
     done = command(tmp_path, "report", "levels", "--table=tasks")
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in done.stdout.splitlines()]
-    assert ["model", "task", "L0", "L4", "of", "errors"] in lines
-    assert ["m", "a", "50.00", "100.00", "4", "0"] in lines
-    assert ["m", "b", "0.00", "0.00", "3", "1"] in lines
-    assert ["m", "c", "-", "100.00", "1", "1"] in lines
+    assert ["task", "L0", "L4", "of", "errors"] in lines
+    assert ["a", "50.00", "100.00", "4", "0"] in lines
+    assert ["b", "0.00", "0.00", "3", "1"] in lines
+    assert ["c", "-", "100.00", "1", "1"] in lines
+    assert "(model m, run levels," in done.stdout
     assert "the policies make no difference to m on 1 of 2 tasks: b" in done.stdout
 
 
