@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,13 @@ import jsonschema
 import pytest
 
 import pytest_recode.records
+from pytest_recode.formats import directory
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = json.loads((Path(pytest_recode.records.__file__).parent / "records.schema.json").read_text("utf-8"))
-TASKS = sorted(path.parent.name for path in (ROOT / "tasks").glob("*/task.yaml"))
+MANIFESTS = sorted((ROOT / "tasks").glob("*/task.yaml"))
+TASKS = [path.parent.name for path in MANIFESTS]
+QUICK = [task for path in MANIFESTS for task in directory.load(path) if "quick" in task.subsets]
 
 
 def run(out: Path, *args: str) -> tuple[subprocess.CompletedProcess[str], list[dict[str, Any]]]:
@@ -75,3 +80,27 @@ def test_doing_nothing_passes_no_case(tmp_path: Path) -> None:
     assert sorted(record["task"] for record in records) == TASKS
     assert {turn["passed"] for record in records for turn in record["turns"]} == {0}
     assert done.returncode == 1
+
+
+def test_the_subset_quick_has_tasks_of_every_field_and_difficulty() -> None:
+    assert Counter(task.domain for task in QUICK) == {"ml": 2, "nlp": 2, "cv": 2, "science": 2}
+    assert Counter(task.difficulty for task in QUICK) == {"easy": 2, "medium": 4, "hard": 2}
+
+
+def test_the_page_of_the_bundled_tasks_lists_the_subset_quick() -> None:
+    text = (ROOT / "docs/reference/bundled-tasks.md").read_text("utf-8")
+    section = text.partition("\n## The subset quick\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| ([a-z0-9-]+) \| ([a-z ]+) \| (easy|medium|hard) \|$", section, re.MULTILINE)
+    assert [(task, difficulty) for task, _, difficulty in rows] == [(task.id, task.difficulty) for task in QUICK]
+    [command] = re.findall(r"^pytest-recode power --tasks (.*)$", section, re.MULTILINE)
+    assert command.split() == [f"tasks/{task.id}" for task in QUICK]
+
+
+@pytest.mark.slow
+def test_the_subset_quick_ranks_the_simulated_models(tmp_path: Path) -> None:
+    models = ("sim/novice", "sim/graduate", "sim/expert")
+    chosen = ("-m", "recode(subset='quick')", *(f"--recode-model={model}" for model in models))
+    _, records = run(tmp_path / "out", *chosen, "--recode-turns=3", "--recode-seed=1", "-n2")
+    assert Counter(record["task"] for record in records) == {task.id: len(models) for task in QUICK}
+    solved = Counter(record["model"] for record in records if record["outcome"] == "solved")
+    assert solved["sim/novice"] < solved["sim/graduate"] < solved["sim/expert"]

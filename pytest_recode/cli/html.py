@@ -40,7 +40,7 @@ def add_to(commands: Commands) -> None:
 
 def _html(given: argparse.Namespace) -> str:
     need_packages("pytest-recode html", FIGURES, "html")
-    from pytest_recode.cli.report_tables import ON_REQUEST, SIMULATED, makers, rows_of
+    from pytest_recode.cli.report_tables import SIMULATED, makers, rows_of
     from pytest_recode.metrics.transcripts import ReadTranscripts
     from pytest_recode.render.html import build
     from pytest_recode.render.html.page import files
@@ -67,8 +67,7 @@ def _html(given: argparse.Namespace) -> str:
         table_notes.append(
             f"left out, because they analyse the code of every turn: {', '.join(_SLOW_TABLES)}; pytest-recode report has them"
         )
-    # The matrix of the report shows every task
-    tables = [table for name, make in made.items() if name not in ON_REQUEST and (table := make()) is not None]
+    tables = [table for make in made.values() if (table := make()) is not None]
     notes = [_without_path(note, given.runs) for note in found.notes]
     report = build.report(found.own, episodes, tables, table_notes, notes, without)
     return _written(files(report, episodes.pages), given.output)
