@@ -75,6 +75,19 @@ def test_the_reference_solves_every_task_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_correcting_code_solves_every_task_and_a_count_of_failures_does_not(tmp_path: Path) -> None:
+    """As docs/reference/bundled-levels.md has it, with one attempt."""
+    levels = ("--recode-feedback=L0", "--recode-feedback=L4", "--recode-turns=3", "--recode-seed=1")
+    _, records = run(tmp_path / "out", "--recode-model=sim/graduate", *levels, "-n2")
+    solved = {
+        level: {record["task"] for record in records if record["feedback"] == level and record["solved_turn"] in within}
+        for level, within in (("L0", (1, 2, 3)), ("L4", (1, 2)))
+    }
+    assert sorted(solved["L4"]) == TASKS
+    assert len(solved["L0"]) < len(TASKS) / 2
+
+
+@pytest.mark.slow
 def test_doing_nothing_passes_no_case(tmp_path: Path) -> None:
     done, records = run(tmp_path / "out", "--recode-agent=noop", "-n2", "--recode-turns=1")
     assert sorted(record["task"] for record in records) == TASKS

@@ -249,6 +249,15 @@ def test_the_figures_of_the_bundled_tasks_are_current(command: Command, place: P
     assert f"below {points[1]} with three attempts, and below {points[2]} with five" in said
 
 
+def test_the_figures_of_the_subset_quick_are_current(command: Command, place: Path) -> None:
+    section = (ROOT / "docs/reference/bundled-tasks.md").read_text("utf-8").partition("\n## The subset quick\n")[2]
+    [line] = re.findall(r"^pytest-recode (power --tasks .*)$", section.partition("\n## ")[0], re.MULTILINE)
+    shown = command(place, *line.split(), "--format=markdown").stdout
+    rows = [row for row in shown.splitlines() if row.startswith("|")]
+    assert "\n".join(rows) in section
+    assert f"Only a difference of {rows[2].split('|')[3].strip()} points is found" in section
+
+
 def test_the_table_of_tasks_and_attempts_is_current() -> None:
     text = page("how-to/compare-models.md")
     for count in (8, 20, 50, 100, 200):

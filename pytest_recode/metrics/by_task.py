@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_recode.metrics.attempt import Attempt, Row
@@ -25,17 +25,40 @@ class TaskShares:
 
 
 def by_task(rows: Mapping[Row, Sequence[Attempt]]) -> list[TaskShares]:
-    """Each group of rows that differ only in their policy, in the order of the rows, and its tasks by name."""
-    groups: dict[Row, dict[str, list[Attempt]]] = {}
-    for row, attempts in rows.items():
-        tasks = groups.setdefault(replace(row, feedback=""), {})
-        for attempt in attempts:
-            tasks.setdefault(attempt.task, []).append(attempt)
-    return [_shares(row, task, tasks[task]) for row, tasks in groups.items() for task in sorted(tasks)]
+    """Each group of rows that differ only in their policy, in the order of the rows, and its tasks by name.
+
+    Rows of several runs form a group, unless runs repeat a policy: then each run has groups of its own.
+    """
+    groups: dict[Row, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(replace(row, feedback="", source="", differs=""), []).append(row)
+    found = []
+    for key, group in groups.items():
+        repeated = len({row.feedback for row in group}) < len(group)
+        parts = [
+            [row for row in group if row.source == source] for source in dict.fromkeys(row.source for row in group)
+        ]
+        for part in parts if repeated else [group]:
+            whole = replace(
+                key, source=_joined(row.source for row in part), differs=_joined(row.differs for row in part)
+            )
+            found += _tasks(whole, [attempt for row in part for attempt in rows[row]])
+    return found
 
 
 def policies(rows: Mapping[Row, Sequence[Attempt]]) -> list[str]:
     return list(dict.fromkeys(row.feedback for row in rows))
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return " + ".join(dict.fromkeys(filter(None, texts)))
+
+
+def _tasks(row: Row, attempts: Sequence[Attempt]) -> list[TaskShares]:
+    tasks: dict[str, list[Attempt]] = {}
+    for attempt in attempts:
+        tasks.setdefault(attempt.task, []).append(attempt)
+    return [_shares(row, task, tasks[task]) for task in sorted(tasks)]
 
 
 def _shares(row: Row, task: str, attempts: Sequence[Attempt]) -> TaskShares:

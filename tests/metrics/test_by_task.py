@@ -76,6 +76,26 @@ def test_models_and_settings_have_lines_of_their_own(command: Command, tmp_path:
     ]
 
 
+def test_policies_of_several_runs_share_a_line_unless_a_policy_is_repeated(
+    command: Command, tmp_path: Path, levels: Path
+) -> None:
+    run(tmp_path / "one", [record("a", UNSOLVED, feedback="L0"), record("a", SOLVED, feedback="L0", attempt=2)])
+    run(tmp_path / "two", [record("a", SOLVED, feedback="L2")])
+
+    def lines(*runs: str) -> list[tuple[str, str, float | None, float | None]]:
+        done = command(tmp_path, "report", *runs, "--table=tasks", "--format=json")
+        [table] = json.loads(done.stdout)["tables"]
+        found = [row for row in table["rows"] if row["task"] == "a"]
+        return [(row["source"], row["settings"], row["solved_L0"], row.get("solved_L2")) for row in found]
+
+    assert lines("one", "two") == [("one + two", "attempts 2 + attempts 1", 50.0, 100.0)]
+    assert lines("levels", "one", "two") == [
+        ("levels", "attempts 2", 50.0, None),
+        ("one", "attempts 2", 50.0, None),
+        ("two", "attempts 1", None, 100.0),
+    ]
+
+
 def test_only_a_report_that_asks_for_the_table_prints_it(command: Command, tmp_path: Path, levels: Path) -> None:
     assert "Tasks: solved share" not in command(tmp_path, "report", "levels").stdout
     assert '"name": "tasks"' in command(tmp_path, "report", "levels", "--format=json").stdout
