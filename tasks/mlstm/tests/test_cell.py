@@ -76,6 +76,20 @@ def full(state):
     return [scale[..., None, None] * state.memory, scale[..., None] * state.normalizer]
 
 
+def not_finite(parts):
+    """The parts of a state with NaN or infinity in each of its arrays, also where nothing is stored."""
+    memory, normalizer, stabilizer = parts
+    nothing = np.where(np.arange(stabilizer.size) == 0, -np.inf, stabilizer)
+    last = np.arange(memory.shape[-1]) == 1
+    return [
+        [np.where(last, np.nan, memory), normalizer, stabilizer],
+        [memory, np.where(last, np.inf, normalizer), stabilizer],
+        [memory, normalizer, np.full(stabilizer.shape, np.inf)],
+        [np.where((nothing == -np.inf)[:, None, None] & last, np.nan, memory), normalizer, nothing],
+        [memory, np.where((nothing == -np.inf)[:, None] & last, np.nan, normalizer), nothing],
+    ]
+
+
 def steps(code, arguments, kind, state=None):
     """Hidden values of all tokens, one by one, and the state after them."""
     hidden = []
@@ -194,7 +208,12 @@ def test_malformed_tokens_and_states_are_refused_and_good_ones_are_not(candidate
             candidate.xlstm.cell.step(None, *bad)
     with pytest.raises(ValueError):  # noqa: PT011
         candidate.xlstm.cell.step(None, *good, "relu")
-    for bad in ([state[0][:1], *state[1:]], [state[0].swapaxes(1, 2), *state[1:]], [*state[:2], 0.0]):
+    for bad in (
+        [state[0][:1], *state[1:]],
+        [state[0].swapaxes(1, 2), *state[1:]],
+        [*state[:2], 0.0],
+        *not_finite(state),
+    ):
         with pytest.raises(ValueError):  # noqa: PT011
             candidate.xlstm.cell.step(state_of(candidate, *bad), *good)
     expected, memory, normalizer = recurrence([part[:, None] for part in good], "exp", *state[:2])
@@ -459,6 +478,7 @@ def test_malformed_chunks_are_refused_and_no_tokens_change_nothing(candidate, rn
         (query[0, 0], key[0, 0], value[0, 0], i[0, 0], f[0, 0], 2),
         (*arguments, 2, state_of(candidate, stored[0], stored[1], stored[2][:1])),
         (*arguments, 2, state_of(candidate, stored[0][:1], stored[1][:1], stored[2][:1])),
+        *((*arguments, 2, state_of(candidate, *each)) for each in not_finite(stored)),
     ):
         with pytest.raises(ValueError):  # noqa: PT011
             run(*bad)
