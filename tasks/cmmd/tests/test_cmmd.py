@@ -45,6 +45,7 @@ def sets(rng, m=7, n=10, width=4, apart=2.0):
 @unit
 def test_unit_rows_have_length_one_and_their_direction(candidate, rng):
     rows = rng.normal(size=(6, 5)) * rng.uniform(0.1, 30.0, (6, 1))
+    rows[4] = -np.abs(rows[4])  # the largest number is not the largest in size
     expected = np.array([[each / math.hypot(*row) for each in row] for row in rows.tolist()])
     found = assert_unmodified(candidate.metrics.cmmd.unit_rows, rows)
     assert_equivalent(found, expected, rtol=1e-9, check_dtype=True)
@@ -165,6 +166,7 @@ def test_equal_rows_are_pairs_too(candidate, rng):
     found = candidate.metrics.cmmd.squared_mmd(*stores, 1.0)
     np.testing.assert_allclose(found, value * (12 / 20 - 2 * 12 / 20), rtol=1e-6)
     found = candidate.metrics.cmmd.squared_mmd(*stores, 1.0, "biased")
+    assert type(found) is float
     np.testing.assert_allclose(found, value * (12 / 25 - 2 * 12 / 20), rtol=1e-6)
 
 
@@ -198,6 +200,23 @@ def test_blocks_are_transformed(candidate, rng):
     np.testing.assert_allclose(found, expected, rtol=1e-6)
     sloped = candidate.metrics.cmmd.squared_mmd(*stores, sigma=8.0, transform=lambda rows: rows + rows**3)
     np.testing.assert_allclose(sloped, estimates(first + first**3, second + second**3, 8.0)["unbiased"], rtol=1e-6)
+
+
+@mmd
+@pytest.mark.parametrize("kind", [np.uint8, np.float16, np.float32])
+def test_the_transform_is_called_with_float64(candidate, rng, kind):
+    """Fourth powers of numbers above 100 wrap around, overflow or are rounded in the types of the stores."""
+    whole = [rng.integers(100, 255, (size, 3)) for size in (4, 5)]
+    stores = [candidate.metrics.store.Store(rows.astype(kind), 3) for rows in whole]
+    kinds = []
+
+    def transform(rows):
+        kinds.append(rows.dtype)
+        return rows**4
+
+    found = candidate.metrics.cmmd.squared_mmd(*stores, 1e9, "biased", transform)
+    assert set(kinds) == {np.dtype(np.float64)}
+    np.testing.assert_allclose(found, estimates(whole[0] ** 4, whole[1] ** 4, 1e9)["biased"], rtol=1e-6)
 
 
 @mmd
@@ -245,7 +264,9 @@ def test_cmmd_of_two_directions(candidate, rng):
     expected = -2.0 * SCALE * math.expm1(-((2.0 * math.sin(angle / 2.0)) ** 2) / (2.0 * SIGMA**2))
     stores = [candidate.metrics.store.Store(np.repeat(rows, 4, axis=0), 3) for rows in (first, second)]
     for estimator in ("unbiased", "biased"):
-        np.testing.assert_allclose(candidate.metrics.cmmd.cmmd(*stores, estimator), expected, rtol=1e-6)
+        found = candidate.metrics.cmmd.cmmd(*stores, estimator)
+        assert type(found) is float
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
     stores = [candidate.metrics.store.Store(np.array(3 * [row], dtype=np.uint8)) for row in ([0, 255], [200, 0])]
     expected = -2.0 * SCALE * math.expm1(-1.0 / SIGMA**2)
     np.testing.assert_allclose(candidate.metrics.cmmd.cmmd(*stores), expected, rtol=1e-6)

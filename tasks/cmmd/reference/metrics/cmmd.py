@@ -47,7 +47,7 @@ def squared_mmd(
 
     def blocks(store: Store) -> Iterator[np.ndarray]:
         for start in range(0, len(store), store.max_rows):
-            rows = store.rows(start, min(start + store.max_rows, len(store)))
+            rows = np.asarray(store.rows(start, min(start + store.max_rows, len(store))), dtype=np.float64)
             yield rows if transform is None else transform(rows)
 
     def total(one: Store, other: Store) -> float:

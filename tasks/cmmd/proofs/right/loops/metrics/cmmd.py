@@ -40,7 +40,7 @@ def excess_kernel(first, second, sigma):
 def _all(store, transform):
     found = []
     for place in range(len(store)):
-        row = store.rows(place, place + 1)
+        row = store.rows(place, place + 1).astype(float)
         found.append(np.asarray(row if transform is None else transform(row), dtype=float)[0])
     return np.array(found)
 

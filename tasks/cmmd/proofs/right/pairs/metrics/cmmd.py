@@ -42,7 +42,7 @@ class _Reader:
 
     def __iter__(self):
         for start in range(0, len(self.store), self.size):
-            rows = self.store.rows(start, min(len(self.store), start + self.size))
+            rows = np.float64(self.store.rows(start, min(len(self.store), start + self.size)))
             yield start, self.transform(rows) if self.transform else rows
 
 
