@@ -187,7 +187,7 @@ def _fix(turn: _Turn, interface: str, file: str, path: Sequence[str]) -> Fix:
         path,
         written=turn.written.get(interface, ""),
         elsewhere=elsewhere,
-        raising=raised_on_import(turn.verdict.cases, turn.task.targets),
+        raising=raised_on_import(turn.verdict.cases, turn.versions.authors.files),
     )
 
 

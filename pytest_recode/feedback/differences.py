@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import dataclass
 from enum import StrEnum
@@ -64,7 +65,7 @@ class Difference:
 def difference(authors: Module, theirs: Module, needs: Needs, *, raising: Collection[int] = ()) -> Difference:
     """Compare the `needs` in the two modules.
 
-    `raising`: lines of the candidate whose statements raised on import.
+    `raising`: lines of the candidate whose statements raised on import. One that lacks a name of the authors' module stays.
     """
     found = _Comparison(authors, theirs, needs)
     for name in sorted(needs.names - {"*"}):
@@ -73,11 +74,18 @@ def difference(authors: Module, theirs: Module, needs: Needs, *, raising: Collec
     found.loose(needs.names)
     found.hidden()
     for statement in theirs.statements:
-        if statement.program not in authors.programs and any(
-            statement.line <= line <= statement.last_line for line in raising
-        ):
+        raised = any(statement.line <= line <= statement.last_line for line in raising)
+        if raised and statement.program not in authors.programs and not missing(statement, authors, theirs):
             found.remove(Reason.RAISES, "", statement)
     return found.result()
+
+
+def missing(statement: Statement, authors: Module, theirs: Module) -> set[str]:
+    """Names that a statement of the candidate uses on import, that the authors' module binds and the candidate's does not."""
+    if "*" in theirs.names:
+        return set()
+    used = statement.now if theirs.postponed else statement.now | statement.annotated
+    return {name for name in (used & authors.names) - theirs.names if not hasattr(builtins, name)}
 
 
 def remaining(authors: Module, theirs: Module) -> Difference:

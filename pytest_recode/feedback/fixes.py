@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pytest_recode.feedback import source
-from pytest_recode.feedback.differences import Difference, difference, remaining
+from pytest_recode.feedback.differences import Difference, difference, missing, remaining
 from pytest_recode.feedback.model_answers import Part, part_of
 from pytest_recode.feedback.needs import Module, Program, package_of
 from pytest_recode.feedback.statements import Statement, statements_of
@@ -68,7 +68,7 @@ def fix(
     """The fix of the interface at `path` of `file`; () is the whole file.
 
     `written`: a correction by the task's author, which replaces the reference's code of the interface if the candidate lacks that code.
-    `elsewhere`: by file, names that are corrected elsewhere. `raising`: by file, lines at which an import of the candidate raised.
+    `elsewhere`: by file, names that are corrected elsewhere. `raising`: by file, also of the repository, lines at which an import raised.
     """
     reference, theirs = versions.authors.module(file), versions.theirs.module(file)
     if reference.parsed.tree is None or (path and path[0] not in reference.names):
@@ -93,15 +93,15 @@ def fix(
     return replace(made, code=written) if verbatim else made
 
 
-def raised_on_import(cases: Sequence[Case], targets: Sequence[str]) -> dict[str, set[int]]:
-    """The lines of targets at which an import of the candidate raised, by file."""
+def raised_on_import(cases: Sequence[Case], files: Collection[str]) -> dict[str, set[int]]:
+    """The lines of `files` at which an import of the candidate raised, by file."""
     found: dict[str, set[int]] = {}
     for case in cases:
         for frame in case.exception.frames if case.exception is not None else ():
             if match := _ON_IMPORT.match(frame):
-                for target in targets:
-                    if match["file"] == target or match["file"].endswith(f"/{target}"):
-                        found.setdefault(target, set()).add(int(match["line"]))
+                meant = [file for file in files if f"/{match['file']}".endswith(f"/{file}")]
+                if meant:
+                    found.setdefault(max(meant, key=len), set()).add(int(match["line"]))
     return found
 
 
@@ -128,12 +128,33 @@ def _compared(
 
 
 def _raising(versions: Versions, authors: Program, raising: Mapping[str, Set[int]]) -> Iterator[tuple[str, str]]:
-    """Names that are bound and used by statements that raise on import although the authors have them too: a name they use is wrong."""
+    """Names without which an import of the candidate raises.
+
+    Those that are bound and used by statements that raise although the authors have them too: a name they use is wrong. And all names that
+    are missing for any statement, or that it imports in vain: an import ends at the first of them, so the others would raise in later
+    turns, one by one.
+    """
     for file, lines in raising.items():
-        known = {each.program for each in authors.module(file).statements}
-        for statement in versions.theirs.module(file).statements:
+        yield from _not_importable(versions, authors, file)
+        if file not in versions.targets:
+            continue
+        ours, theirs = authors.module(file), versions.theirs.module(file)
+        known = {each.program for each in ours.statements}
+        for statement in theirs.statements:
+            names = missing(statement, ours, theirs)
             if statement.program in known and any(statement.line <= line <= statement.last_line for line in lines):
-                yield from ((file, name) for name in sorted(statement.binds | statement.now))
+                names |= statement.binds | statement.now
+            yield from ((file, name) for name in sorted(names))
+
+
+def _not_importable(versions: Versions, authors: Program, file: str) -> Iterator[tuple[str, str]]:
+    """The file and name of everything that a file imports from targets and that only the authors' bind."""
+    for statement in versions.theirs.module(file).statements:
+        origin = authors.origin(file, statement)
+        if origin is not None and origin[0] in versions.targets:
+            theirs = versions.theirs.module(origin[0])
+            if theirs.names.isdisjoint({origin[1], "*"}):
+                yield origin
 
 
 def _differences(

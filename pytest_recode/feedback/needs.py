@@ -123,6 +123,15 @@ class Program:
                     found.append(node)
         return [node for node in found if node is not own]
 
+    def origin(self, file: str, statement: Statement) -> tuple[str, str] | None:
+        """The file of the program, and the name in it, that a `from` import of `file` takes."""
+        node = statement.node
+        if not isinstance(node, ast.ImportFrom):
+            return None
+        home = self._by_dotted.get(absolute(node, package_of(file)))
+        name = node.names[0].name
+        return (home, name) if home is not None and name in self.module(home).names else None
+
     def _need(self, found: dict[str, Needs], file: str, name: str, *, annotations: bool) -> Iterator[tuple[str, str]]:
         needs = found.setdefault(file, Needs())
         if name in needs.names or name in needs.unbound:
@@ -165,11 +174,8 @@ class Program:
         statement = module.statements[index]
         for name in statement.uses(annotations=annotations or not module.postponed):
             yield module.file, name
-        node = statement.node
-        if isinstance(node, ast.ImportFrom):
-            home = self._by_dotted.get(absolute(node, package_of(module.file)))
-            if home is not None and node.names[0].name in self.module(home).names:
-                yield home, node.names[0].name
+        if (found := self.origin(module.file, statement)) is not None:
+            yield found
         for chain in module.dotted[index]:
             if (origin := self._imported(module).get(chain[0])) is not None:
                 yield from self._attribute([*origin.split("."), *chain[1:]])

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
+from types import MappingProxyType
 
 import pytest
 
+from pytest_recode.feedback.differences import Reason
 from pytest_recode.feedback.fixes import Fix, Own, Versions, fix
 from pytest_recode.task import Parts
 
 
 def fixed(
-    reference: str | Mapping[str, str], candidate: str | Mapping[str, str], name: str = "f", written: str = ""
+    reference: str | Mapping[str, str],
+    candidate: str | Mapping[str, str],
+    name: str = "f",
+    written: str = "",
+    raising: Mapping[str, Set[int]] = MappingProxyType({}),
 ) -> Fix:
     """The fix of an interface of `m.py`; the other files of `reference` are targets too."""
     ours, theirs = ({"m.py": each} if isinstance(each, str) else each for each in (reference, candidate))
     parts = Parts(
         instruction="",
         paper=None,
-        repo={"tools.py": b"def helper(): return 1\n"},
+        repo={"tools.py": b"def helper(): return 1\n", "user.py": b"import math\nfrom m import a, b as two, f\n"},
         reference={path: text.encode() for path, text in ours.items()},
         tests={},
     )
     versions = Versions.of(parts, {path: text.encode() for path, text in theirs.items()}, tuple(ours))
-    return fix(versions, "m.py", tuple(name.split(".")), written=written, elsewhere={}, raising={})
+    return fix(versions, "m.py", tuple(name.split(".")), written=written, elsewhere={}, raising=raising)
 
 
 CODE = {
@@ -220,6 +226,36 @@ def test_an_authors_method_has_what_it_uses_beside_it() -> None:
 def test_nothing_is_given_of_what_is_all_the_same() -> None:
     code = "from tools import helper\ndef f(): return helper()\n"
     assert fixed(code, code + "\n# a comment\n") == Fix(own=Own.SAME, elsewhere={})
+
+
+DEFAULTS = "from tools import a, b, c\n\n\ndef f():\n    return 1\n\n\ndef g(x=a):\n    return {g}\n\n\ndef h(y=b, z=c):\n    return {h}\n"
+WITHOUT = {"the authors' functions": (1, 2), "other functions": (3, 4), "one other function": (3, 2)}
+
+
+@pytest.mark.parametrize(("g", "h"), WITHOUT.values(), ids=WITHOUT)
+def test_all_names_that_an_import_misses_are_given_at_once(g: int, h: int) -> None:
+    """It ends at the first of them, in the function `g`, whose own code is not what raises."""
+    candidate = DEFAULTS.format(g=g, h=h).removeprefix("from tools import a, b, c\n")
+    found = fixed(DEFAULTS.format(g=1, h=2), candidate, raising={"m.py": {7}})
+    assert (found.own, found.code) == (Own.SAME, "from tools import a, b, c")
+    assert not any(each.removals for each in found.differences)
+
+
+def test_a_statement_that_raises_without_missing_a_name_is_removed() -> None:
+    found = fixed("def f(): return 1\n", "def f(): return 1\nx = 1 / 0\n", raising={"m.py": {2}})
+    assert [one.reason for each in found.differences for one in each.removals] == [Reason.RAISES]
+
+
+def test_all_names_that_another_file_imports_are_given_at_once() -> None:
+    reference = "a = 1\nb = 2\nc = 3\ndef f(): return 1\n"
+    assert fixed(reference, "c = 4\ndef f(): return 1\n", raising={"user.py": {2}}).code == "a = 1\nb = 2"
+    assert fixed(reference, "from n import *\ndef f(): return 1\n", raising={"user.py": {2}}).code == ""
+
+
+def test_all_names_that_a_target_imports_from_another_are_given_at_once() -> None:
+    users = "from n import a\nfrom n import b\ndef f(): return 1\n"
+    found = fixed({"m.py": users, "n.py": "a = 1\nb = 2\n"}, {"m.py": users, "n.py": "c = 3\n"}, raising={"m.py": {1}})
+    assert (found.code, found.elsewhere) == ("", {"n.py": "a = 1\nb = 2"})
 
 
 @pytest.mark.parametrize("name", ["", "missing"])

@@ -42,7 +42,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from . import units
-from .units import SCALE, convert as converted
+from .units import MOST, SCALE, STEP, convert as converted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +68,7 @@ def twice(function):
     return wrapper
 
 
-def count(by=1):
+def count(by=STEP):
     global _CALLS
     _CALLS += by
     return _CALLS
@@ -83,8 +83,8 @@ def area(radius: Number, scale: Number = SCALE, *, factor: Number = FACTOR) -> f
     return tau / 2 * _clipped(radius) ** 2 * scale * factor
 
 
-def total(values: Sequence[Number]) -> float:
-    return sum(converted(value) for value in values) + units.offset() + _CALLS
+def total(values: Sequence[Number], most: Number = MOST) -> float:
+    return min(sum(converted(value) for value in values) + units.offset() + _CALLS, most)
 
 
 class Base:
@@ -131,6 +131,7 @@ UNITS = """\
 import math
 
 SCALE = 10.0
+STEP, MOST = 1, 1e9
 _ORIGIN = math.e
 
 
