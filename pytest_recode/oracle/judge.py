@@ -8,13 +8,14 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection
 
+from pytest_recode.oracle.kept_grader import KeptGrader
 from pytest_recode.oracle.separate import Fresh, check_separate, judge_separate
 from pytest_recode.oracle.shared import check_shared, judge_shared
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Verdict
 
-__all__ = ["Fresh", "check", "judge"]
+__all__ = ["Fresh", "KeptGrader", "check", "judge"]
 
 
 def judge(
@@ -28,7 +29,7 @@ def judge(
     stop_at_failure: bool = False,
     still_run: Collection[str] = (),
     only: Collection[str] | None = None,
-    prepared: bool = False,
+    kept: KeptGrader | None = None,
 ) -> Verdict:
     """Run the hidden tests against `targets` laid over the pristine repository.
 
@@ -36,8 +37,8 @@ def judge(
     tests of one interface reveal to a candidate (the expected loss as an argument, for example), it cannot use in the
     tests of another. `stop_at_failure`: after the first failed case the remaining cases fail without being run (a
     shared oracle runs all of them), except those whose ids are in `still_run`. `only`: the ids of
-    the cases to run; the others fail without being run (a shared oracle runs all of them). `prepared`: many answers are graded with
-    this seed, so a warm parent of the grader collects the tests once for all of them (a shared oracle always does).
+    the cases to run; the others fail without being run (a shared oracle runs all of them). `kept`: the grader to use, and to leave
+    for the next answer (not for a shared oracle); messages are Python's own tracebacks then.
 
     Raises `GraderError` where the tests give no verdict and `SandboxError` where a sandbox fails. Whatever the
     candidate does is a failed case.
@@ -55,7 +56,7 @@ def judge(
         stop_at_failure=stop_at_failure,
         still_run=frozenset(still_run),
         only=None if only is None else frozenset(only),
-        prepared=prepared,
+        kept=kept,
     )
 
 

@@ -10,14 +10,14 @@ running case and of the grader, and parts of it would share all of that state.
 from __future__ import annotations
 
 import hashlib
-import io
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NoReturn
 
 from pytest_recode.faults import GraderError, SandboxError, UserError
 from pytest_recode.inside.wire import frames, messages
+from pytest_recode.oracle.kept_grader import KeptGrader
 from pytest_recode.oracle.programs import GRADER, import_roots
 from pytest_recode.oracle.steps import exception_of
 from pytest_recode.oracle.switchboard import START_SECONDS, OpenCase, Switchboard, how_it_ended, launch
@@ -47,12 +47,10 @@ def judge_separate(
     stop_at_failure: bool = False,
     still_run: frozenset[str] = frozenset(),
     only: frozenset[str] | None = None,
-    prepared: bool = False,
+    kept: KeptGrader | None = None,
 ) -> Verdict:
     """As `judge.judge`, for a task whose tests run in a sandbox of their own."""
-    return _SeparateGrading(
-        task, parts, targets, sandbox, seed, fresh, stop_at_failure, still_run, only, prepared
-    ).run()
+    return _SeparateGrading(task, parts, targets, sandbox, seed, fresh, stop_at_failure, still_run, only, kept).run()
 
 
 def check_separate(task: Task, parts: Parts, sandbox: Sandbox) -> None:
@@ -81,7 +79,7 @@ class _SeparateGrading:
         stop_at_failure: bool = False,
         still_run: frozenset[str] = frozenset(),
         only: frozenset[str] | None = None,
-        prepared: bool = False,
+        kept: KeptGrader | None = None,
     ) -> None:
         self.task = task
         self.limits: Limits = task.limits
@@ -91,7 +89,7 @@ class _SeparateGrading:
         self.stop_at_failure = stop_at_failure
         self.still_run = still_run
         self.only = only
-        self.prepared = prepared
+        self.kept = kept
         self.tests = parts.tests
         self.reference = {**parts.repo, **parts.reference}
         self.progress = _Progress()
@@ -146,8 +144,41 @@ class _SeparateGrading:
         only = None if self.only is None else sorted(self.only)
         if self.progress.interfaces:
             only = [case for case in self.progress.interfaces if case not in done]
+        grader = self._kept_grader(only) or self._new_grader(only)
+        keep = False
+        try:
+            self._follow(grader)
+            if not self.rehearsal:
+                self._check_complete()
+            keep = self.kept is not None
+            return True
+        except _GraderEndedError:
+            return bool(self.progress.interfaces) and not (self.progress.interfaces.keys() - done.keys())
+        finally:
+            self.switchboard.end()
+            if keep and self.kept is not None:
+                self.kept.put(self.seed, grader)
+            else:
+                grader.kill()
+
+    def _kept_grader(self, only: list[str] | None) -> Connection | None:
+        """The grader of earlier answers, with the order to run the cases once more; None if there is none, or it has ended."""
+        grader = self.kept.take(self.seed) if self.kept is not None else None
+        if grader is None:
+            return None
+        try:
+            frames.send_message(grader, dict(self._run_of(only)), time.monotonic() + START_SECONDS)
+        except (ConnectionError, TimeoutError):
+            grader.kill()
+            return None
+        self.answered_before = True
+        return grader
+
+    def _new_grader(self, only: list[str] | None) -> Connection:
         self.answered_before = False
         launching = time.monotonic()
+        grader = launch(self.sandbox, GRADER, self.task.environment, self.limits)
+        self.switchboard.deadline += time.monotonic() - launching  # not counted: an image may have to be built
         start: messages.GraderStart = {
             "tests": dict(self.tests),
             "reference": self.reference,
@@ -155,28 +186,19 @@ class _SeparateGrading:
             "interfaces": list(self.task.interfaces),
             "seed": self.seed,
             "limit": self.switchboard.answer_limit,
-            "only": None,
             "rehearsal": self.rehearsal,
+            "several": self.kept is not None,
+            "run": self._run_of(only),
         }
-        program = replace(GRADER, preparation=_preparation(start)) if self.prepared else GRADER
-        start["only"] = only
-        grader = launch(self.sandbox, program, self.task.environment, self.limits)
-        self.switchboard.deadline += time.monotonic() - launching  # not counted: an image may have to be built
         try:
-            try:
-                frames.send_message(grader, start, time.monotonic() + START_SECONDS)
-            except (ConnectionError, TimeoutError):
-                how = grader.kill()
-                raise SandboxError(f"the grader did not read the task's files{f': it {how}' if how else ''}") from None
-            self._follow(grader)
-            if not self.rehearsal:
-                self._check_complete()
-            return True
-        except _GraderEndedError:
-            return not (self.progress.interfaces.keys() - done.keys())
-        finally:
-            self.switchboard.end()
-            grader.kill()
+            frames.send_message(grader, start, time.monotonic() + START_SECONDS)
+        except (ConnectionError, TimeoutError):
+            how = grader.kill()
+            raise SandboxError(f"the grader did not read the task's files{f': it {how}' if how else ''}") from None
+        return grader
+
+    def _run_of(self, only: list[str] | None) -> messages.GraderRun:
+        return {"only": only, "stop_at_failure": self.stop_at_failure, "still_run": sorted(self.still_run)}
 
     def _follow(self, grader: Connection) -> None:
         """Read steps until the grader is done. Raises `_GraderEndedError` where another grader has to judge the rest."""
@@ -263,18 +285,19 @@ class _SeparateGrading:
         self._close_rest("timeout", f"not run: the grading's {self.limits.grading_seconds:g} s were used up")
 
     def _stop_if(self, *, failed: bool) -> None:
-        if not (failed and self.stop_at_failure):
-            return
-        rest = self.progress.interfaces.keys() - self.progress.cases.keys()
-        if not rest or rest - self.still_run:  # otherwise the grader runs exactly the cases that must run
-            self._close_rest("", "not run: an earlier case failed", without=self.still_run)
+        """Fail the cases that do not run after a failure. The grader leaves them out by itself."""
+        if failed and self.stop_at_failure:
+            self._close_all("", "not run: an earlier case failed", without=self.still_run)
 
-    def _close_rest(self, kind: str, text: str, *, without: frozenset[str] = frozenset()) -> NoReturn:
-        """Fail the cases that have no outcome yet. A new grader runs those of `without`."""
+    def _close_rest(self, kind: str, text: str) -> NoReturn:
+        self._close_all(kind, text)
+        raise _GraderEndedError
+
+    def _close_all(self, kind: str, text: str, *, without: frozenset[str] = frozenset()) -> None:
+        """Fail the cases that have no outcome yet, but for those of `without`."""
         for case in self.progress.interfaces:
             if case not in self.progress.cases and case not in without:
                 self._close(_not_run(case), Outcome.FAILED, kind, text, ran=False)
-        raise _GraderEndedError
 
     # the steps that it sends
 
@@ -363,6 +386,8 @@ class _SeparateGrading:
         if case.no_answer or kind == "protocol":
             self.switchboard.end()
         self._stop_if(failed=outcome is Outcome.FAILED)
+        if self.stop_at_failure and (outcome is Outcome.FAILED) != (step["outcome"] == "failed"):
+            raise _GraderEndedError  # it goes on with cases that are closed
 
     def _close(
         self,
@@ -398,12 +423,6 @@ class _SeparateGrading:
         if not self.progress.interfaces or missing:
             left = f"{', '.join(missing[:5])} never ran" if missing else "it collected no cases"
             self._grader_ended(f"the grader ended too early: {left}", "died")
-
-
-def _preparation(start: messages.GraderStart) -> bytes:
-    data = io.BytesIO()
-    frames.write_message(data, dict(start))
-    return data.getvalue()
 
 
 class _GraderEndedError(Exception):

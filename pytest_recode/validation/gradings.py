@@ -5,13 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from typing import TypeVar
 
 from pytest_recode.faults import GraderError, SandboxError
-from pytest_recode.oracle.judge import judge
+from pytest_recode.oracle.judge import KeptGrader, judge
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.task import Parts, Task
 from pytest_recode.validation.checks import Answer
 from pytest_recode.verdict import Case, Outcome, Verdict
+
+T = TypeVar("T")
 
 
 class Gradings:
@@ -21,24 +24,28 @@ class Gradings:
         self._task, self._parts, self._sandbox, self._graded = task, parts, sandbox, graded
         self.seconds = 0.0
         self.isolation = sandbox.isolation
-        self._prepared: set[int] = set()  # seeds
+        self._kept: KeptGrader | None = None
 
-    def prepare(self, seed: int) -> Verdict:
-        """Grade the reference before many answers that need not pass are graded with `seed`, and return its verdict.
+    def several(self, seed: int, grade: Callable[[Verdict], T]) -> T:
+        """Call `grade` with the reference's verdict, to grade many answers with `seed`, and return its result.
 
-        If it passes, the others are graded as `judge` does it if `prepared`. Otherwise, tests that do not work in a forked grader
-        (because a library that they import has started threads) would seem to detect everything.
+        One grader judges all of them. If the reference does not pass in it before and after the others, a test has kept something of
+        an earlier answer, or of the grader's state: then `grade` is called again, and each answer gets a new grader.
         """
         reference = Answer(name="the reference", targets=self._parts.reference)
-        self._prepared.add(seed)
+        self._kept = KeptGrader()
         try:
-            verdict = self.verdict(reference, seed)
-            if verdict.solved:
-                return verdict
+            first = self.verdict(reference, seed)
+            if first.solved:
+                result = grade(first)
+                if self.verdict(reference, seed).solved:
+                    return result
         except (GraderError, SandboxError):
-            pass  # raised again below, if it is not due to the fork
-        self._prepared.discard(seed)
-        return self.verdict(reference, seed)
+            pass  # raised again below, unless it is due to the common grader
+        finally:
+            self._kept.close()
+            self._kept = None
+        return grade(self.verdict(reference, seed))
 
     def verdict(
         self,
@@ -66,7 +73,7 @@ class Gradings:
             stop_at_failure=alone,
             still_run=still_run,
             only=only,
-            prepared=seed in self._prepared,
+            kept=self._kept,
         )
         self.seconds = max(self.seconds, time.monotonic() - start)
         self.isolation = verdict.isolation

@@ -12,7 +12,7 @@ from pytest_recode.validation.gradings import Gradings, failing
 from pytest_recode.validation.mutants import Mutant, mutants, nearest
 from pytest_recode.validation.result import Validation
 from pytest_recode.validation.survivors import described
-from pytest_recode.verdict import Case, legible
+from pytest_recode.verdict import Case, Verdict, legible
 
 PATIENCE = 10.0
 """A mutant's test may take this many times as long as the reference's slowest one, and at least `LEAST_SECONDS`."""
@@ -24,7 +24,12 @@ def check_mutants(
 ) -> Validation:
     """Try the mutants of one interface's code; the first interface also covers code that interfaces share."""
     chosen = secrets.randbits(48) if seed is None else seed
-    reference = gradings.prepare(chosen)
+    return gradings.several(chosen, lambda reference: _check(task, check, parts, proofs, gradings, reference))
+
+
+def _check(
+    task: Task, check: Check, parts: Parts, proofs: Proofs, gradings: Gradings, reference: Verdict
+) -> Validation:
     if not reference.solved:
         return Validation(
             check=check.name,
@@ -52,9 +57,9 @@ def check_mutants(
         answer = Answer(name=mutant.name, targets=targets)
         # Nearly all mutants fail a case of their interface. Only the others need all cases, and a process for each interface.
         still_run = () if equivalent else never_failed & own
-        verdict = gradings.verdict(answer, chosen, patience, still_run, own or None)
+        verdict = gradings.verdict(answer, reference.seed, patience, still_run, own or None)
         if not failing(verdict) and not all(case.ran for case in verdict.cases):
-            verdict = gradings.verdict(answer, chosen, patience)
+            verdict = gradings.verdict(answer, reference.seed, patience)
         if equivalent:
             if not verdict.solved:
                 problems.append(

@@ -94,33 +94,49 @@ def _verdicts(
 ) -> list[list[Verdict]]:
     """The verdicts of each answer under the same `count` seeds, or under fewer if it is certain that it does not pass: see `ENOUGH`."""
     verdicts: list[list[Verdict]] = [[] for _ in answers]
-    settled: set[str] = set()
-    wrong: set[str] = set()  # answers with a verdict that is not as it must be
-    cases: Sequence[Case] = ()
     for _ in range(count):
         chosen = secrets.randbits(48) if seed is None else seed
-        if check.must_solve is False and len(answers) > 2:  # their failures are not shown
-            cases = gradings.prepare(chosen).cases
-        for answer, earlier in zip(answers, verdicts, strict=True):
-            if answer.name in settled:
-                continue
-            only = _relevant(answer, earlier, cases)
-            try:
-                verdict = gradings.verdict(answer, chosen, only=only)
-                if only is not None and not failing(verdict):
-                    verdict = gradings.verdict(answer, chosen)
-            except (GraderError, SandboxError):
-                if answer.name not in wrong:
-                    raise
-                settled.add(answer.name)  # report the problem that was found before
-                continue
-            earlier.append(verdict)
-            cases = verdict.cases
-            if _problem(task, check, answer, verdict) is not None:
-                wrong.add(answer.name)
-            if check.must_solve and len(earlier) == ENOUGH and not any(verdict.solved for verdict in earlier):
-                settled.add(answer.name)
+        left = [
+            number for number, earlier in enumerate(verdicts) if not _settled(task, check, answers[number], earlier)
+        ]
+
+        def graded(reference: Verdict | None, chosen: int = chosen, left: Sequence[int] = left) -> list[Verdict | None]:
+            cases = reference.cases if reference else ()
+            return [
+                _verdict(task, check, answers[number], gradings, chosen, verdicts[number], cases) for number in left
+            ]
+
+        # Failures of answers that must pass are shown, so these are graded as in an episode
+        alone = check.must_solve is not False or len(answers) == 1
+        found = graded(None) if alone else gradings.several(chosen, graded)
+        for number, verdict in zip(left, found, strict=True):
+            verdicts[number] += [verdict] if verdict else []
     return verdicts
+
+
+def _settled(task: Task, check: Check, answer: Answer, earlier: Sequence[Verdict]) -> bool:
+    """Whether it is certain that an answer that must pass does not."""
+    return bool(check.must_solve) and len(earlier) >= ENOUGH and not any(verdict.solved for verdict in earlier)
+
+
+def _verdict(
+    task: Task,
+    check: Check,
+    answer: Answer,
+    gradings: Gradings,
+    seed: int,
+    earlier: Sequence[Verdict],
+    cases: Sequence[Case],
+) -> Verdict | None:
+    """The next verdict of `answer`. None if there is none, and an earlier one already is not as it must be."""
+    only = _relevant(answer, earlier, cases)
+    try:
+        verdict = gradings.verdict(answer, seed, only=only)
+        return verdict if only is None or failing(verdict) else gradings.verdict(answer, seed)
+    except (GraderError, SandboxError):
+        if all(_problem(task, check, answer, verdict) is None for verdict in earlier):
+            raise
+        return None
 
 
 def _relevant(answer: Answer, earlier: Sequence[Verdict], cases: Sequence[Case]) -> set[str] | None:

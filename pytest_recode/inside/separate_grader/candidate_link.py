@@ -44,6 +44,10 @@ class Link:
         self.function_count = 0  # numbers of functions are never reused
         self.start_case()
 
+    def next_message(self) -> Any:
+        """Read an order of the host's, between two runs of the cases. Raises `EOFError` where there is none."""
+        return frames.fill_message(self.fill, frames.fill_prefix(self.fill, self.limit))
+
     def start_case(self) -> None:
         """Forget everything about the previous case."""
         self.case += 1

@@ -11,7 +11,7 @@ import gc
 import io
 import sys
 from collections.abc import Generator
-from typing import Any, Optional
+from typing import Any, Optional, cast
 
 import pytest
 
@@ -38,22 +38,23 @@ class NoLink:
 class Plugin:
     def __init__(self) -> None:
         self.link: Any = None
-        self.only: Optional[list[str]] = None
         self.interfaces: list[str] = []
         self.seed = 0
+        self.run = messages.GraderRun(only=None, stop_at_failure=False, still_run=[])
+        self.several = False  # whether further runs may follow the first
         self.broken = self.collected = self.rehearsal = False
+        self.finished = False  # whether the host knows that this run is over
         self.missing_module = ""  # a module that an import of the tests or the reference did not find
         self.stderr = io.StringIO()  # what pytest writes there before it runs tests
         self.errors: list[str] = []
         self.lost = lost_tests.LostTests()
-        self.session: Optional[pytest.Session] = None  # the resumed one, whose tests are collected and not yet run
+        self.session: Any = None
+        self.cases: list[messages.CollectedCase] = []
         self.reports: list[tuple[Any, BaseException | None]] = []
 
-    def configure(
-        self, link: Any, *, interfaces: list[str], seed: int, only: Optional[list[str]], rehearsal: bool
-    ) -> None:
-        self.link, self.interfaces, self.seed = link, interfaces, seed
-        self.only, self.rehearsal = only, rehearsal
+    def configure(self, link: Any, start: messages.GraderStart) -> None:
+        self.link, self.interfaces, self.seed = link, start["interfaces"], start["seed"]
+        self.run, self.several, self.rehearsal = start["run"], start["several"], start["rehearsal"]
 
     def send(self, step: messages.GraderStep) -> None:
         frames.put_frame(self.link.put, frames.TO_HOST, step)
@@ -69,6 +70,12 @@ class Plugin:
                 )
             )
         self.broken = True
+
+    def finish(self) -> None:
+        """Tell the host that no further case runs, unless it knows that none did."""
+        if not self.broken and not self.rehearsal and not self.finished:
+            self.send(messages.DONE)
+            self.finished = True
 
     # fixtures
 
@@ -113,7 +120,7 @@ class Plugin:
             self.errors.append(f"{case_outcome.case_id(report.nodeid) or 'tests'}: {report.longreprtext}")
 
     @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+    def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
         if self.errors:
             self.report_broken("the hidden tests cannot be collected\n" + "\n".join(self.errors))
             items[:] = []
@@ -122,33 +129,29 @@ class Plugin:
             self.report_broken(self.lost.problem)
             items[:] = []
             return
-        cases: list[messages.CollectedCase] = []
         for item in items:
             interface, wrong = case_outcome.interface_of(item, self.interfaces)
             if wrong:
                 self.report_broken(wrong)
                 items[:] = []
                 return
-            cases.append({"id": case_outcome.case_id(item.nodeid), "interface": interface})
+            self.cases.append({"id": case_outcome.case_id(item.nodeid), "interface": interface})
         if wrong := case_outcome.missing_fixture(items) or case_outcome.returned_value(items):
             self.report_broken(wrong)
             items[:] = []
             return
-        self.send(messages.Collected(op="collected", cases=cases))
+        self.send(messages.Collected(op="collected", cases=self.cases))
         self.collected = True
         sys.stderr = sys.__stderr__
         if self.rehearsal:
             items[:] = []
             self._rehearse()
             return
-        self.select(items, self.only)
+        self.session = session
+        if self.several:  # whose messages nobody reads: pytest's own tracebacks take longer than most tests
+            session.config.option.tbstyle = "native"
         gc.freeze()
         gc.enable()
-
-    def select(self, items: list[pytest.Item], only: Optional[list[str]]) -> None:
-        if only is not None:
-            wanted = set(only)
-            items[:] = [item for item in items if case_outcome.case_id(item.nodeid) in wanted]
 
     def _rehearse(self) -> None:
         try:
@@ -164,6 +167,43 @@ class Plugin:
         self.report_broken(f"pytest failed: {excrepr}")
 
     # running
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, None]:
+        """Run the cases that are asked for, and then, for further answers, those that the host asks for next."""
+        items = list(session.items)
+        session.items = self._wanted(items)
+        outcome = yield
+        while self.several and not self.broken and outcome.excinfo is None:
+            self._tear_down(session, None)
+            self.finish()
+            try:
+                self.run = cast(messages.GraderRun, self.link.next_message())
+            except EOFError:
+                return
+            self.finished = False
+            self.send(messages.Collected(op="collected", cases=self.cases))
+            session.testsfailed = 0  # or pytest would run nothing
+            session.items = self._wanted(items)
+            _hooks_of("main", session).pytest_runtestloop(session=session)
+
+    def _wanted(self, items: list[pytest.Item]) -> list[pytest.Item]:
+        only = self.run["only"]
+        return [item for item in items if only is None or case_outcome.case_id(item.nodeid) in only]
+
+    def _stop(self, nodeid: str) -> None:
+        """Run only those of the following cases that run also after a failure. pytest iterates over the list that this changes."""
+        items = self.session.items
+        place = next(number for number, item in enumerate(items) if item.nodeid == nodeid)
+        items[place + 1 :] = [
+            item for item in items[place + 1 :] if case_outcome.case_id(item.nodeid) in self.run["still_run"]
+        ]
+        self._tear_down(self.session, items[place + 1] if items[place + 1 :] else None)
+
+    def _tear_down(self, session: pytest.Session, following: Optional[pytest.Item]) -> None:
+        """End all fixtures that the following case does not use, as pytest does it after each case."""
+        if session.items:
+            _hooks_of("runner", session).pytest_runtest_teardown(item=session.items[-1], nextitem=following)
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_assertrepr_compare(self) -> Generator[None, None, None]:
@@ -194,5 +234,12 @@ class Plugin:
         for name in ("last_type", "last_value", "last_traceback", "last_exc"):
             if hasattr(sys, name):  # pytest stores a failure there, and with it all that the test received
                 delattr(sys, name)
+        if outcome["outcome"] != "passed" and self.run["stop_at_failure"]:
+            self._stop(nodeid)
         if outcome["outcome"] != "passed":
             gc.collect()  # a traceback and its frames refer to each other
+
+
+def _hooks_of(name: str, session: pytest.Session) -> Any:
+    """pytest's own implementations of its hooks, by the name of the plugin that has them."""
+    return session.config.pluginmanager.get_plugin(name)

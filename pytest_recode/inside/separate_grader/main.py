@@ -5,7 +5,8 @@ reach the code under test except by the `candidate` fixture, whose answers are d
 here. It trusts the tests and the reference.
 
 Messages to the host are `collected`, then for each case `started` and `finished`, then `done`; or `broken`, with a
-text, where the tests cannot give a verdict. A rehearsal, before an agent works on the task, runs no tests: it imports
+text, where the tests cannot give a verdict. If it is to judge several answers, it then waits for the next run of the cases,
+and begins with `collected` again. A rehearsal, before an agent works on the task, runs no tests: it imports
 the reference and ends with `ready`.
 
 Stdlib, pytest and modules of `inside/`, Python 3.9+.
@@ -18,7 +19,6 @@ import gc
 import importlib
 import importlib.util
 import inspect
-import io
 import keyword
 import os
 import sys
@@ -26,11 +26,11 @@ import traceback
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Optional, cast
+from typing import Any, cast
 
 import pytest
 
-from ..grading import pytest_session, symptoms
+from ..grading import pytest_session
 from ..setup.files import write_files
 from ..setup.random_generators import seed_generators
 from ..wire import frames, messages
@@ -49,9 +49,22 @@ def warm() -> None:
     paths = list(sys.path)
     file = Path(keyword.__file__)
     plugin = grader_plugin.Plugin()
-    plugin.configure(grader_plugin.NoLink(), interfaces=["warm"], seed=0, only=None, rehearsal=False)
+    plugin.configure(grader_plugin.NoLink(), _WARM)
     pytest_session.run(file.parent, file, [plugin, _OneTest()])
     sys.path[:] = paths
+
+
+_WARM = messages.GraderStart(
+    tests={},
+    reference={},
+    roots=[],
+    interfaces=["warm"],
+    seed=0,
+    limit=0,
+    rehearsal=False,
+    several=False,
+    run=messages.GraderRun(only=None, stop_at_failure=False, still_run=[]),
+)
 
 
 def _no_test(reference: Any) -> None:
@@ -90,84 +103,8 @@ class _OneTest:
         return pytest.Function.from_parent(collector, name=name, callobj=_no_test)
 
 
-def prepare(preparation: bytes) -> None:
-    """Collect the tests in a second parent, for gradings that begin with the same message but for `only`.
-
-    What a failure needs is prepared too. Its message is Python's own traceback, since pytest's takes longer than most tests.
-    Does nothing where `main` will not resume a session in this directory.
-    """
-    start = cast(messages.GraderStart, frames.read_message(io.BytesIO(preparation), 1 << 40))
-    if not _resumes(start):
-        return
-    steps = _Steps()
-    _collect(start, steps)
-    _suspended[0][1].config.option.tbstyle = "native"
-    inspect.getmodule(_no_test)
-    for data in start["tests"].values():
-        with contextlib.suppress(SyntaxError, ValueError):  # data of the tests, or what `_collect` has reported
-            symptoms.nodes(data.decode())
-    _prepared.append(_Prepared(start=start, steps=steps.written, files=_files_below(Path.cwd())))
-
-
-class _Prepared(NamedTuple):
-    """Tests that were collected before the fork: with the message that begins a grading of them, the steps that this wrote, and the
-    files that were there afterwards, whose directory a fork does not see."""
-
-    start: messages.GraderStart
-    steps: list[bytes]
-    files: dict[str, bytes]
-
-
-_prepared: list[_Prepared] = []
-"""One item in a fork of a second parent."""
-
-
-class _Steps:
-    """Replaces a Link while tests are collected before the fork."""
-
-    def __init__(self) -> None:
-        self.written: list[bytes] = []
-
-    def put(self, data: Any) -> None:
-        self.written.append(bytes(data))
-
-
-def _files_below(directory: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
-
-
 def main(reader: Any, writer: Any) -> None:
     start = cast(messages.GraderStart, frames.read_message(reader, 1 << 40))
-    link = candidate_link.Link(reader, writer, start["limit"])
-    if _prepared and _prepared[0].start == {**start, "only": None}:
-        plugin = _continue(_prepared.pop(), link, start["only"])
-    else:
-        plugin = _collect(start, link)
-    if plugin.session is not None:
-        _step_of_pytest(plugin.session.config.hook.pytest_runtestloop, plugin.session, plugin)
-    if not plugin.broken and not plugin.rehearsal:
-        plugin.send(messages.DONE)
-
-
-def _continue(prepared: _Prepared, link: candidate_link.Link, only: Optional[list[str]]) -> grader_plugin.Plugin:
-    write_files(prepared.files, Path.cwd())
-    importlib.invalidate_caches()
-    plugin = _suspended[0][2]
-    plugin.link = link
-    for data in prepared.steps:
-        link.put(data)
-    if plugin.session is not None:
-        plugin.select(plugin.session.items, only)
-    return plugin
-
-
-def _resumes(start: messages.GraderStart) -> bool:
-    """Whether the grading goes on with the session that was started before the fork."""
-    return bool(_suspended) and _suspended[0][0] == Path.cwd() and not _has_conftest(start["tests"])
-
-
-def _collect(start: messages.GraderStart, link: Any) -> grader_plugin.Plugin:
-    """Write the files and collect the tests, in the suspended session if possible. Without it, this also runs them."""
     directory = Path.cwd()
     for name, files in (("tests", start["tests"]), ("reference", start["reference"])):
         (directory / name).mkdir()
@@ -176,11 +113,9 @@ def _collect(start: messages.GraderStart, link: Any) -> grader_plugin.Plugin:
         sys.path.insert(0, str(directory / "reference" / root))
     importlib.invalidate_caches()
     gc.disable()  # until the tests run: in a fork, a collection copies every page that it visits
-    resumes = _resumes(start)
+    resumes = bool(_suspended) and _suspended[0][0] == directory and not _has_conftest(start["tests"])
     plugin = _suspended[0][2] if resumes else grader_plugin.Plugin()
-    plugin.configure(
-        link, interfaces=start["interfaces"], seed=start["seed"], only=start["only"], rehearsal=start["rehearsal"]
-    )
+    plugin.configure(candidate_link.Link(reader, writer, start["limit"]), start)
     if any(b"numpy" in data for data in start["tests"].values()):
         with contextlib.suppress(ImportError):  # the tests' own import will report it
             importlib.import_module("numpy.random")
@@ -191,30 +126,28 @@ def _collect(start: messages.GraderStart, link: Any) -> grader_plugin.Plugin:
     seed_generators(pytest_session.entropy(start["seed"], ""))  # for what is drawn while modules are imported
     with contextlib.redirect_stderr(plugin.stderr):
         if resumes:
-            session = _suspended[0][1]
-            if _step_of_pytest(session.config.hook.pytest_collection, session, plugin):
-                plugin.session = session
+            _resume(_suspended[0][1], plugin)
         else:
             pytest_session.run(directory, directory / "tests", [plugin, plugin.lost])
     if not plugin.collected:
         plugin.report_broken(f"pytest could not start\n{plugin.stderr.getvalue()}")
-    return plugin
-
-
-def _step_of_pytest(hook: Callable[..., Any], session: pytest.Session, plugin: grader_plugin.Plugin) -> bool:
-    """Call a hook as `pytest.main` does, including its ways to stop. Returns whether pytest goes on."""
-    try:
-        hook(session=session)
-        return True
-    except (pytest.exit.Exception, session.Interrupted, session.Failed, KeyboardInterrupt):
-        pass  # the host notices which cases were not reported
-    except pytest.UsageError as error:
-        plugin.stderr.write("".join(f"ERROR: {text}\n" for text in error.args))
-    except BaseException:  # noqa: BLE001  as pytest does: it is reported, and the grading gives no verdict
-        plugin.report_broken(f"pytest failed: {traceback.format_exc()}")
-    return False
+    plugin.finish()
 
 
 def _has_conftest(tests: Mapping[str, bytes]) -> bool:
     """Whether there is a conftest.py: it may have hooks that pytest calls before it collects."""
     return any(path.rpartition("/")[2] == "conftest.py" for path in tests)
+
+
+def _resume(session: pytest.Session, plugin: grader_plugin.Plugin) -> None:
+    """Do what `pytest.main` does with a session from collection on, including its ways to stop."""
+    hook = session.config.hook
+    try:
+        hook.pytest_collection(session=session)
+        hook.pytest_runtestloop(session=session)
+    except (pytest.exit.Exception, session.Interrupted, session.Failed, KeyboardInterrupt):
+        return  # the host notices which cases were not reported
+    except pytest.UsageError as error:
+        plugin.stderr.write("".join(f"ERROR: {text}\n" for text in error.args))
+    except BaseException:  # noqa: BLE001  as pytest does: it is reported, and the grading gives no verdict
+        plugin.report_broken(f"pytest failed: {traceback.format_exc()}")

@@ -159,8 +159,19 @@ def with_token(step: Mapping[str, Any], token: str) -> dict[str, Any]:
 # Orders: from the host to a program
 
 
+class GraderRun(TypedDict):
+    """One run of the cases for one answer. `only`: the ids of the cases to run, or None for all.
+
+    `stop_at_failure`: after the first failed case, only those of `still_run` run.
+    """
+
+    only: Optional[list[str]]
+    stop_at_failure: bool
+    still_run: list[str]
+
+
 class GraderStart(TypedDict):
-    """To the separate grader. `only`: the ids of the cases to run, or None for all; `limit`: bytes of one answer."""
+    """To the separate grader. `limit`: bytes of one answer. `several`: after the first `run`, further ones may be sent."""
 
     tests: Mapping[str, bytes]
     reference: Mapping[str, bytes]
@@ -168,8 +179,9 @@ class GraderStart(TypedDict):
     interfaces: list[str]
     seed: int
     limit: int
-    only: Optional[list[str]]
     rehearsal: bool
+    several: bool
+    run: GraderRun
 
 
 class CandidateStart(TypedDict):

@@ -1,0 +1,176 @@
+"""A grader that judges several answers gives each of them the verdict that it gets alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from pytest_recode.faults import GraderError
+from pytest_recode.oracle.judge import KeptGrader
+from pytest_recode.sandboxes import Sandbox
+from pytest_recode.verdict import Verdict
+from tests.oracle.conftest import grade
+
+REFERENCE = "def f(x):\n    return x\n"
+TESTS = """
+    import random
+    from pathlib import Path
+
+    import numpy as np
+    import pytest
+
+    FACTOR = random.randint(1, 10**9)
+    WRITTEN = Path(__file__).with_name("written.txt")
+    WRITTEN.write_text(str(FACTOR))
+
+
+    @pytest.fixture(scope="module")
+    def shift(reference):
+        return reference.m.f(FACTOR)
+
+
+    @pytest.fixture(scope="module")
+    def of_the_candidate(request):
+        return []
+
+
+    def test_random_inputs(candidate, reference, rng):
+        x = rng.normal(size=3)
+        np.testing.assert_allclose(candidate.m.f(x), reference.m.f(x))
+
+
+    def test_what_the_module_drew(candidate, shift):
+        assert candidate.m.f(FACTOR) == shift
+
+
+    class TestState:
+        @pytest.fixture(scope="class")
+        def seen(self):
+            return []
+
+        def test_its_files(self, candidate, seen):
+            seen.append(1)
+            assert candidate.m.f(int(WRITTEN.read_text())) == FACTOR
+            assert Path(__file__).with_name("data.txt").read_text() == "data"
+
+        def test_its_fixtures(self, candidate, seen, of_the_candidate):
+            seen.append(candidate.m.f(1))
+            of_the_candidate.append(seen[-1])
+            assert seen[-1:] == of_the_candidate == [1]
+
+
+    def test_what_is_raised(candidate, of_the_candidate):
+        of_the_candidate.append(candidate.m.f(2))
+        assert of_the_candidate[-1:] == [2] and len(of_the_candidate) < 3
+        with pytest.raises(ValueError):
+            raise ValueError(candidate.m.f("no"))
+"""
+ANSWERS = {
+    "right": REFERENCE,
+    "wrong": "def f(x):\n    return 2 * x\n",
+    "raising": "def f(x):\n    raise KeyError(x)\n",
+    "wrong once": "def f(x):\n    return x if isinstance(x, int) else 0\n",
+    "dying": "import os\n\n\ndef f(x):\n    return x if isinstance(x, str) else os._exit(3)\n",
+    "hanging": "import time\n\n\ndef f(x):\n    return x if isinstance(x, int) else time.sleep(60)\n",
+    "empty": "",
+    "broken": "def f(x:\n",
+    "right again": REFERENCE,
+}
+FILES = {"test_m.py": TESTS, "data.txt": "data"}
+STILL_RUN = ("test_m.py::TestState::test_its_fixtures", "test_m.py::test_what_is_raised")
+
+
+@pytest.fixture
+def kept() -> Iterator[KeptGrader]:
+    kept = KeptGrader()
+    yield kept
+    kept.close()
+
+
+def found(verdict: Verdict) -> list[tuple[object, ...]]:
+    return [(case.id, case.outcome, case.kind, case.ran, case.exception, case.uses) for case in verdict.cases]
+
+
+@pytest.mark.parametrize("still_run", [None, (), STILL_RUN, STILL_RUN[:1]])
+@pytest.mark.parametrize("conftest", ["", "def pytest_generate_tests(metafunc):\n    pass\n"])
+@pytest.mark.parametrize("kind", ["bubblewrap", "process", pytest.param("docker", marks=pytest.mark.slow)])
+def test_every_answer_gets_the_verdict_that_it_gets_alone(
+    kind: str, conftest: str, still_run: tuple[str, ...] | None, kept: KeptGrader, request: pytest.FixtureRequest
+) -> None:
+    """Also if a failure stops the others, in tests that pytest must tear down in the middle of a class."""
+    sandbox: Sandbox = request.getfixturevalue(f"{kind}_sandbox")
+    files = {**FILES, **({"conftest.py": conftest} if conftest else {})}
+    stops = {} if still_run is None else {"stop_at_failure": True, "still_run": still_run}
+    for name, answer in ANSWERS.items():
+        alone, among_others = (
+            found(grade(sandbox, files, answer, REFERENCE, seed=1, kept=each, test_seconds=3, **stops))
+            for each in (None, kept)
+        )
+        assert among_others == alone, name
+        assert len(alone) == 5
+
+
+def test_a_part_of_the_cases(bare: Sandbox, kept: KeptGrader) -> None:
+    tests = "".join(f"def test_{name}(candidate):\n    assert candidate.m.f(1) == 1\n" for name in "abcd")
+    for letters in ("b", "db", "abcd", "a"):
+        only = tuple(f"test_m.py::test_{letter}" for letter in letters)
+        verdict = grade(bare, tests, REFERENCE, seed=1, kept=kept, only=only)
+        assert [case.id for case in verdict.cases if case.ran] == sorted(only)
+        assert [case.id for case in verdict.cases if case.outcome == "passed"] == sorted(only)
+
+
+def test_the_tests_are_collected_once_for_a_seed(bare: Sandbox, kept: KeptGrader) -> None:
+    """The answers to the first two are the same, although the module draws other ones in each process."""
+    tests = """
+        import secrets
+
+        DRAWN = secrets.token_hex()
+
+
+        def test_it(candidate):
+            assert candidate.m.f(DRAWN) == "", DRAWN
+    """
+
+    def drawn(seed: int, kept: KeptGrader | None) -> str:
+        return grade(bare, tests, REFERENCE, seed=seed, kept=kept).cases[0].message
+
+    first = drawn(1, kept)
+    assert drawn(1, kept) == first
+    assert drawn(2, kept) != first
+    assert drawn(1, None) != drawn(1, None)
+
+
+def test_an_answer_that_ends_its_grader(bare: Sandbox, kept: KeptGrader) -> None:
+    """The next answer gets a new one, and so does the rest of the cases."""
+    tests = "".join(
+        f"def test_{name}(candidate):\n    import os\n    candidate.m.f({number}) == {number} or os._exit(1)\n"
+        for number, name in enumerate("abc")
+    )
+    wrong = "def f(x):\n    return 5 if x == 1 else x\n"
+    for answer, outcomes in ((REFERENCE, "ppp"), (wrong, "pfp"), (REFERENCE, "ppp"), (wrong, "pfp"), (wrong, "pfp")):
+        verdict = grade(bare, tests, answer, REFERENCE, seed=1, kept=kept)
+        assert "".join(case.outcome[0] for case in verdict.cases) == outcomes
+
+
+def test_what_a_test_keeps_in_its_module_reaches_the_next_answer(bare: Sandbox, kept: KeptGrader) -> None:
+    """This is why a validation grades the reference last."""
+    tests = "SEEN = []\n\n\ndef test_it(candidate):\n    SEEN.append(candidate.m.f(1))\n    assert SEEN == [1]\n"
+    solved = [grade(bare, tests, REFERENCE, seed=1, kept=kept).solved for _ in range(2)]
+    assert solved == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("tests", "said"),
+    [
+        ("import nowhere\n", "No module named 'nowhere'"),
+        ("def test_it(candidate)\n    pass\n", "SyntaxError"),
+        ("raise SystemExit(3)\n", "SystemExit: 3"),
+        ("def helper():\n    pass\n", "no hidden test was found"),
+        ("import os; os._exit(1)\n", "the grader exited with status 1"),
+    ],
+)
+def test_tests_that_cannot_be_collected(bare: Sandbox, kept: KeptGrader, tests: str, said: str) -> None:
+    for each in (None, kept, kept):
+        with pytest.raises(GraderError, match=said):
+            grade(bare, tests, REFERENCE, kept=each, seed=3)
