@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import pytest
 
@@ -92,9 +93,22 @@ def found(verdict: Verdict) -> list[tuple[object, ...]]:
     return [(case.id, case.outcome, case.kind, case.ran, case.exception, case.uses) for case in verdict.cases]
 
 
-@pytest.mark.parametrize("still_run", [None, (), STILL_RUN, STILL_RUN[:1]])
-@pytest.mark.parametrize("conftest", ["", "def pytest_generate_tests(metafunc):\n    pass\n"])
-@pytest.mark.parametrize("kind", ["bubblewrap", "process", pytest.param("docker", marks=pytest.mark.slow)])
+HOOKS = "def pytest_generate_tests(metafunc):\n    pass\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "conftest", "still_run"),
+    [
+        ("process", "", STILL_RUN),
+        ("bubblewrap", "", STILL_RUN[:1]),
+        *(
+            pytest.param(kind, conftest, still_run, marks=pytest.mark.slow)
+            for kind, conftest, still_run in product(
+                ("process", "bubblewrap", "docker"), ("", HOOKS), (None, (), STILL_RUN[:1], STILL_RUN)
+            )
+        ),
+    ],
+)
 def test_every_answer_gets_the_verdict_that_it_gets_alone(
     kind: str, conftest: str, still_run: tuple[str, ...] | None, kept: KeptGrader, request: pytest.FixtureRequest
 ) -> None:
@@ -104,7 +118,7 @@ def test_every_answer_gets_the_verdict_that_it_gets_alone(
     stops = {} if still_run is None else {"stop_at_failure": True, "still_run": still_run}
     for name, answer in ANSWERS.items():
         alone, among_others = (
-            found(grade(sandbox, files, answer, REFERENCE, seed=1, kept=each, test_seconds=3, **stops))
+            found(grade(sandbox, files, answer, REFERENCE, seed=1, kept=each, test_seconds=1.5, **stops))
             for each in (None, kept)
         )
         assert among_others == alone, name
