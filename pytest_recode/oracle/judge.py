@@ -36,7 +36,7 @@ def judge(
     `seed` repeats a verdict; by default it is a new secret. `fresh`: when a new candidate process starts. What the
     tests of one interface reveal to a candidate (the expected loss as an argument, for example), it cannot use in the
     tests of another. `stop_at_failure`: after the first failed case the remaining cases fail without being run (a
-    shared oracle runs all of them), except those whose ids are in `still_run`. `only`: the ids of
+    shared oracle runs all of them), except those whose ids are in `still_run`, which do not run either if a case was too slow. `only`: the ids of
     the cases to run; the others fail without being run (a shared oracle runs all of them). `kept`: the grader to use, and to leave
     for the next answer (not for a shared oracle); messages are Python's own tracebacks then.
 

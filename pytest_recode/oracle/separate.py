@@ -256,7 +256,7 @@ class _SeparateGrading:
         self._close(case, Outcome.FAILED, kind, text)
         if late:
             self._out_of_time()
-        self._stop_if(failed=True)
+        self._stop_if(failed=True, kind=kind)
         raise _GraderEndedError
 
     def _without_answer(self, text: str, *, late: bool = False) -> NoReturn:
@@ -284,9 +284,14 @@ class _SeparateGrading:
         """The candidate used up the time of the grading: the remaining cases fail without being run."""
         self._close_rest("timeout", f"not run: the grading's {self.limits.grading_seconds:g} s were used up")
 
-    def _stop_if(self, *, failed: bool) -> None:
-        """Fail the cases that do not run after a failure. The grader leaves them out by itself."""
+    def _stop_if(self, *, failed: bool, kind: str) -> None:
+        """Fail the cases that do not run after a failure. The grader leaves them out by itself.
+
+        After one that was too slow, none runs: each of them would use up its time, too.
+        """
         if failed and self.stop_at_failure:
+            if kind == "timeout":
+                self._close_rest("", "not run: an earlier case was too slow")
             self._close_all("", "not run: an earlier case failed", without=self.still_run)
 
     def _close_rest(self, kind: str, text: str) -> NoReturn:
@@ -385,7 +390,7 @@ class _SeparateGrading:
         self._close(case, outcome, kind, text, exception_of(step["exception"]), junit=junit, uses=tuple(step["uses"]))
         if case.no_answer or kind == "protocol":
             self.switchboard.end()
-        self._stop_if(failed=outcome is Outcome.FAILED)
+        self._stop_if(failed=outcome is Outcome.FAILED, kind=kind)
         if self.stop_at_failure and (outcome is Outcome.FAILED) != (step["outcome"] == "failed"):
             raise _GraderEndedError  # it goes on with cases that are closed
 

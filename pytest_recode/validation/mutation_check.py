@@ -45,6 +45,7 @@ def _check(
     first = check.mutated == task.interfaces[0]
     survivors: list[Mutant] = []
     detected: dict[Mutant, list[Case]] = {}
+    failed_last: dict[tuple[str, str], set[str]] = {}  # cases, by file and definition
     problems = _unknown_mutants(task, proofs.equivalent, {mutant.name: mutant for mutant in found}) if first else []
     tried = 0
     never_failed = {case.id for case in reference.cases}
@@ -55,9 +56,11 @@ def _check(
         targets = {**parts.reference, mutant.path: mutant.source}
         equivalent = mutant.name in proofs.equivalent
         answer = Answer(name=mutant.name, targets=targets)
-        # Nearly all mutants fail a case of their interface. Only the others need all cases, and a process for each interface.
+        # Nearly all mutants fail a case of their interface, or one that failed for the last mutant of the same function. Only the
+        # others need all cases, and a process for each interface.
+        only = own if mutant.interface else failed_last.get((mutant.path, mutant.definition))
         still_run = () if equivalent else never_failed & own
-        verdict = gradings.verdict(answer, reference.seed, patience, still_run, own or None)
+        verdict = gradings.verdict(answer, reference.seed, patience, still_run, only or None)
         if not failing(verdict) and not all(case.ran for case in verdict.cases):
             verdict = gradings.verdict(answer, reference.seed, patience)
         if equivalent:
@@ -72,6 +75,7 @@ def _check(
             survivors.append(mutant)
         elif failed := failing(verdict):  # there is none if the mutant counts as tampering
             detected[mutant] = failed
+            failed_last[mutant.path, mutant.definition] = {case.id for case in failed}
             never_failed -= {case.id for case in failed}
     return Validation(
         check=check.name,

@@ -13,10 +13,13 @@ TESTS = "".join(
 )
 
 
-def cases(sandbox: Sandbox, answer: str, *still_run: str, tests: str = TESTS) -> dict[str, str]:
+def cases(
+    sandbox: Sandbox, answer: str, *still_run: str, tests: str = TESTS, test_seconds: float = 60
+) -> dict[str, str]:
     """What became of each case: "passed", "failed", or "not run"."""
     ids = tuple(f"test_m.py::test_{name}" for name in still_run)
-    verdict = grade(sandbox, tests, answer, "def f(x):\n    return x\n", stop_at_failure=True, still_run=ids)
+    reference = "def f(x):\n    return x\n"
+    verdict = grade(sandbox, tests, answer, reference, stop_at_failure=True, still_run=ids, test_seconds=test_seconds)
     assert not verdict.solved
     return {case.id[-1]: case.outcome.value if case.ran else "not run" for case in verdict.cases}
 
@@ -41,6 +44,13 @@ def test_the_rest_is_not_run_but_for_what_must_run(bare: Sandbox, still_run: str
 def test_also_after_a_case_that_ended_its_candidate(bare: Sandbox) -> None:
     answer = "import os\n\n\ndef f(x):\n    return x if x % 2 == 0 else os._exit(1)\n"
     assert cases(bare, answer, "d") == {"a": "passed", "b": "failed", "c": "not run", "d": "failed"}
+
+
+def test_not_after_a_case_that_was_too_slow(bare: Sandbox) -> None:
+    """Each of the others would take as long."""
+    answer = "import time\n\n\ndef f(x):\n    return x if x % 2 == 0 else time.sleep(60)\n"
+    outcomes = {"a": "passed", "b": "failed", "c": "not run", "d": "not run"}
+    assert cases(bare, answer, "c", "d", test_seconds=1) == outcomes
 
 
 def test_also_after_a_case_that_ended_its_grader(bare: Sandbox) -> None:
