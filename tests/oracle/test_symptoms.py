@@ -13,7 +13,7 @@ from pytest_recode.verdict import Outcome
 from tests.oracle.conftest import grade, only
 
 SETTING = """\
-import unittest, warnings
+import types, unittest, warnings
 import numpy as np
 import pytest
 from pytest_recode.inside.grading.equivalence import assert_equivalent
@@ -41,6 +41,10 @@ STATEMENTS = {
     "np.testing.assert_allclose(a, b)": "mismatch",
     "np.testing.assert_allclose(np.ones(2), b)": "shape",
     "np.testing.assert_array_equal(a, b)": "mismatch",
+    "np.testing.assert_allclose(a, [len(each) for each in wide])": "mismatch",
+    "np.testing.assert_array_equal(wide.sum(axis=1), types.SimpleNamespace(size=b).size)": "mismatch",
+    "np.testing.assert_array_equal(wide.size, 5)": "shape",
+    "np.testing.assert_array_equal(wide.shape, (2, 3))": "shape",
     "np.testing.assert_almost_equal(1.0, 2.0)": "mismatch",
     "np.testing.assert_equal(a, b)": "mismatch",
     "case.assertTrue(np.allclose(a, b), 'they differ')": "mismatch",

@@ -15,6 +15,7 @@ import ast
 import functools
 import linecache
 import os
+import re
 import sys
 import types
 from collections.abc import Iterator
@@ -158,9 +159,17 @@ def _symptom(error: BaseException) -> str:
     if frame is None:
         return found or OTHER
     statement = _statement(frame[0].f_code.co_filename, frame[1])
-    if found in ("", "mismatch", "length") and statement is not None:
+    if found in ("", "mismatch", "length") and statement is not None and not _compares_elements(error, statement):
         found = _of_statement(statement, {**frame[0].f_globals, **frame[0].f_locals}) or found
     return found or OTHER
+
+
+def _compares_elements(error: BaseException, statement: ast.stmt) -> bool:
+    """Whether numpy found several elements to differ, so that a length or a size in the statement, one number, is not what it compares."""
+    text = error.args[0] if error.args else ""
+    counted = re.search(r"^Mismatched elements: \d+ / (\d+)", text, re.MULTILINE) if isinstance(text, str) else None
+    whole = {node.attr for node in ast.walk(statement) if isinstance(node, ast.Attribute)} & {"shape", "dtype"}
+    return counted is not None and int(counted[1]) > 1 and not whole
 
 
 def _of_text(error: BaseException) -> str:

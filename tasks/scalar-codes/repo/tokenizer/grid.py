@@ -10,7 +10,7 @@ from dataclasses import dataclass
 class Grid:
     """A grid of codes: `levels[j]` values in dimension j.
 
-    eps: how far bounded numbers stay away from the outermost half-way points, see equation (1).
+    eps: how far bounded numbers stay away from the outermost integers (relative to their distance from 0), see equation (1).
     """
 
     levels: tuple[int, ...]
