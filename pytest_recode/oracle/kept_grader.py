@@ -6,10 +6,10 @@ from pytest_recode.sandboxes import Connection
 
 
 class KeptGrader:
-    """Keeps the grader of one task between gradings with the same seed, for answers that do not want to cheat.
+    """Keeps the grader of one task between gradings with the same seed, for answers that are not a model's.
 
-    What the tests keep in their modules, an answer may have changed for the next one. So a caller grades the reference last, and
-    believes no verdict if it does not pass.
+    It has collected the tests, and runs the cases of each answer in a fork. A caller grades the reference first, and believes no
+    verdict if that does not pass: a library that has started threads may hang in a fork.
     """
 
     def __init__(self) -> None:

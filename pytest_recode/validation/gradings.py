@@ -29,17 +29,15 @@ class Gradings:
     def several(self, seed: int, grade: Callable[[Verdict], T]) -> T:
         """Call `grade` with the reference's verdict, to grade many answers with `seed`, and return its result.
 
-        One grader judges all of them. If the reference does not pass in it before and after the others, a test has kept something of
-        an earlier answer, or of the grader's state: then `grade` is called again, and each answer gets a new grader.
+        One grader collects the tests for all of them. If the reference does not pass in it, because a library does not work in the
+        forks in which it runs the cases, each answer gets a new grader.
         """
         reference = Answer(name="the reference", targets=self._parts.reference)
         self._kept = KeptGrader()
         try:
             first = self.verdict(reference, seed)
             if first.solved:
-                result = grade(first)
-                if self.verdict(reference, seed).solved:
-                    return result
+                return grade(first)
         except (GraderError, SandboxError):
             pass  # raised again below, unless it is due to the common grader
         finally:

@@ -167,11 +167,38 @@ def test_an_answer_that_ends_its_grader(bare: Sandbox, kept: KeptGrader) -> None
         assert "".join(case.outcome[0] for case in verdict.cases) == outcomes
 
 
-def test_what_a_test_keeps_in_its_module_reaches_the_next_answer(bare: Sandbox, kept: KeptGrader) -> None:
-    """This is why a validation grades the reference last."""
-    tests = "SEEN = []\n\n\ndef test_it(candidate):\n    SEEN.append(candidate.m.f(1))\n    assert SEEN == [1]\n"
-    solved = [grade(bare, tests, REFERENCE, seed=1, kept=kept).solved for _ in range(2)]
-    assert solved == [True, False]
+KEPT_BY_THE_TESTS = {
+    "a list": "SEEN = []\ndef test_it(candidate):\n    SEEN.append(candidate.m.f(1))\n    assert SEEN == [1]\n",
+    "an iterator": "PAIRS = iter([(1, 1), (2, 2)])\ndef test_it(candidate):\n    f = candidate.m.f\n    assert all(f(x) == y for x, y in PAIRS)\n",
+    "a result": "FOUND = {}\ndef test_it(candidate):\n    f = candidate.m.f\n    if not FOUND:\n        FOUND[2] = f(2)\n    assert FOUND[2] == 2\n",
+    "an instance": "class TestIt:\n    found = None\n    def test_it(self, candidate):\n        f = candidate.m.f\n        self.found = self.found or f(2)\n        assert self.found == 2\n",
+    "failures of unittest": """
+        import unittest
+        import pytest
+
+        class TestIt(unittest.TestCase):
+            @pytest.fixture(autouse=True)
+            def _candidate(self, candidate):
+                self.f = candidate.m.f
+
+            def tearDown(self):
+                self.assertEqual(self.f(5), 5)
+
+            def test_it(self):
+                self.addCleanup(lambda: self.assertEqual(self.f(4), 4))
+                self.assertEqual(self.f(3), 3)
+    """,
+}
+
+
+@pytest.mark.parametrize("tests", KEPT_BY_THE_TESTS.values(), ids=KEPT_BY_THE_TESTS)
+def test_no_test_finds_what_it_kept_of_an_earlier_answer(bare: Sandbox, kept: KeptGrader, tests: str) -> None:
+    wrong = "def f(x):\n    return -x\n"
+    solved = [
+        grade(bare, tests, each, REFERENCE, seed=1, kept=kept).solved
+        for each in (REFERENCE, REFERENCE, wrong, REFERENCE, wrong)
+    ]
+    assert solved == [True, True, False, True, False]
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,10 @@ class Link:
         """Read an order of the host's, between two runs of the cases. Raises `EOFError` where there is none."""
         return frames.fill_message(self.fill, frames.fill_prefix(self.fill, self.limit))
 
+    def after_fork(self) -> None:
+        """Belong to this process, in which the tests run from now on."""
+        self.turns = turns.Turns()
+
     def start_case(self) -> None:
         """Forget everything about the previous case."""
         self.case += 1

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import gc
 import io
+import os
+import signal
 import sys
+import traceback
 from collections.abc import Generator
-from typing import Any, Optional, cast
+from typing import Any, NoReturn, Optional, cast
 
 import pytest
 
@@ -170,22 +173,38 @@ class Plugin:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, None]:
-        """Run the cases that are asked for, and then, for further answers, those that the host asks for next."""
-        items = list(session.items)
-        session.items = self._wanted(items)
-        outcome = yield
-        while self.several and not self.broken and outcome.excinfo is None:
-            self._tear_down(session, None)
-            self.finish()
+        """Run the cases that are asked for; for several answers, each time in a fork, so that no test finds what it kept of an earlier one."""
+        if not self.several or self.broken:
+            session.items = self._wanted(session.items)
+            yield
+            return
+        while True:
+            pid = os.fork()
+            if pid == 0:
+                self._run_and_exit(session)
+            _end_as(os.waitpid(pid, 0)[1])
             try:
                 self.run = cast(messages.GraderRun, self.link.next_message())
             except EOFError:
-                return
-            self.finished = False
+                os._exit(0)
             self.send(messages.Collected(op="collected", cases=self.cases))
-            session.testsfailed = 0  # or pytest would run nothing
-            session.items = self._wanted(items)
-            _hooks_of("main", session).pytest_runtestloop(session=session)
+
+    def _run_and_exit(self, session: pytest.Session) -> NoReturn:
+        """Run the cases of this order, tell the host, and end this process: what called it belongs to its parent."""
+        status = 1
+        try:
+            self.link.after_fork()
+            session.items = self._wanted(session.items)
+            try:
+                _hooks_of("main", session).pytest_runtestloop(session=session)
+            except (pytest.exit.Exception, session.Interrupted, session.Failed, KeyboardInterrupt):
+                pass  # the host notices which cases were not reported
+            except BaseException:  # noqa: BLE001  it is reported, and the grading gives no verdict
+                self.report_broken(f"pytest failed: {traceback.format_exc()}")
+            self.finish()
+            status = 0
+        finally:
+            os._exit(status)
 
     def _wanted(self, items: list[pytest.Item]) -> list[pytest.Item]:
         only = self.run["only"]
@@ -238,6 +257,15 @@ class Plugin:
             self._stop(nodeid)
         if outcome["outcome"] != "passed":
             gc.collect()  # a traceback and its frames refer to each other
+
+
+def _end_as(status: int) -> None:
+    """End this process as its child has ended, unless it ended well: the host describes it."""
+    if os.WIFSIGNALED(status):
+        signal.signal(os.WTERMSIG(status), signal.SIG_DFL) if os.WTERMSIG(status) != signal.SIGKILL else None
+        os.kill(os.getpid(), os.WTERMSIG(status))
+    if status:
+        os._exit(os.WEXITSTATUS(status))
 
 
 def _hooks_of(name: str, session: pytest.Session) -> Any:
