@@ -127,7 +127,8 @@ def test_many_numbers_are_drawn_by_the_definition(candidate, rng):
     found = assert_unmodified(candidate.lowrank.cholesky.draw, weights, uniforms)
     assert_equivalent(found, np.array([first_beyond(weights, u) for u in uniforms]))
     single, sums = weights.astype(np.float32), np.cumsum(weights.astype(np.float32).astype(np.float64))
-    between = (sums[10:20] - 1e-9) / sums[-1]  # closer to a border than numbers of single precision can be
+    # closer to a border, on both sides, than numbers of single precision can be
+    between = np.concatenate([sums[:-1] - 1e-9, sums[:-1] + 1e-9]) / sums[-1]
     found = candidate.lowrank.cholesky.draw(single, between)
     assert_equivalent(found, np.array([first_beyond(single.astype(np.float64), u) for u in between]))
     none = candidate.lowrank.cholesky.draw(weights, [])
