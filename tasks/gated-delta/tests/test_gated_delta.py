@@ -288,6 +288,10 @@ def test_offsets_and_states_that_do_not_fit(candidate, rng):
     for bad in ([1, 6], [0, 5], [0, 7], [0, 4, 2, 6], [0], [], 6, [0, 2.5, 6], [[0, 6]], [0, 8, 6], [-6, 6]):
         with pytest.raises(ValueError):  # noqa: PT011
             call(*arrays, bad, 2)
+    for bad in ([1, 6], [0, 5], [0, 7], [0, 4, 2, 6], [0, 8, 6]):
+        for dtype in (np.uint8, np.uint64):  # differences of these are never negative
+            with pytest.raises(ValueError):  # noqa: PT011
+                call(*arrays, np.array(bad, dtype=dtype), 2)
     for bad in (states[:1], states[0], np.swapaxes(states, -1, -2)):
         with pytest.raises(ValueError):  # noqa: PT011
             call(*arrays, [0, 2, 6], 2, bad)
