@@ -36,6 +36,15 @@ def bounded_by_hand(z, levels, eps):
     return result
 
 
+def gradient_by_hand(z, upstream, levels, eps):
+    result = np.empty(z.shape)
+    for place in np.ndindex(z.shape):
+        level = levels[place[-1]]
+        half, _, shift = parts_of(level, eps)
+        result[place] = float(upstream[place]) * half / math.cosh(float(z[place]) + shift) ** 2 / (level // 2)
+    return result
+
+
 # Sums and products of a few floats: rounding is far below the tolerances.
 
 
@@ -94,15 +103,24 @@ def test_gradient_is_that_of_the_bound_alone(candidate, rng):
     levels, eps = drawn(rng)
     grid = candidate.tokenizer.grid.Grid(levels, eps)
     z, upstream = rng.normal(size=(2, 3, 4)), rng.normal(size=(2, 3, 4))
-    expected = np.empty(z.shape)
-    for place in np.ndindex(z.shape):
-        level = levels[place[-1]]
-        half, _, shift = parts_of(level, eps)
-        expected[place] = upstream[place] * half / math.cosh(z[place] + shift) ** 2 / (level // 2)
     found = assert_unmodified(candidate.tokenizer.codes.gradient, z, upstream, grid)
-    assert_equivalent(found, expected, rtol=1e-9, check_dtype=True)
-    single = candidate.tokenizer.codes.gradient(z[0, 0].astype(np.float32), upstream[0, 0].astype(np.float32), grid)
-    assert_equivalent(single, expected[0, 0], rtol=1e-5, check_dtype=True)
+    assert_equivalent(found, gradient_by_hand(z, upstream, levels, eps), rtol=1e-9, check_dtype=True)
+
+
+@slope
+def test_gradient_of_other_types_is_worked_on_in_float64(candidate, rng):
+    """Numbers that float32 holds, but whose exponentials it does not; whole numbers; lists of them."""
+    levels, eps = drawn(rng)
+    grid = candidate.tokenizer.grid.Grid(levels, eps)
+    z, upstream = rng.normal(size=(3, 4)), rng.normal(size=(3, 4))
+    z[1:] = rng.choice([-1.0, 1.0], (2, 4)) * rng.uniform(40.0, 60.0, (2, 4))
+    z, upstream = z.astype(np.float32), upstream.astype(np.float32)
+    whole = rng.integers(1, 20, (2, 2, 4))
+    for given in ((z, upstream), tuple(whole), tuple(whole.astype(np.uint8))):
+        expected = gradient_by_hand(*given, levels, eps)
+        for form in (given, tuple(each.tolist() for each in given)):
+            found = candidate.tokenizer.codes.gradient(*form, grid)
+            assert_equivalent(found, expected, rtol=1e-9, check_dtype=True)
 
 
 @slope
@@ -218,6 +236,11 @@ def test_large_tokens_are_exact(candidate, rng):
     ]
     wide = candidate.tokenizer.grid.Grid([2 * each + 1 for each in middle], 1e-4)
     np.testing.assert_array_equal(candidate.tokenizer.codes.encode(small, wide), expected)
+    high = np.append(rng.integers(126, 131, (3, 2)), [[0, 255], [255, 0]], axis=0)  # 255 is beyond both dimensions
+    digits = np.minimum(high, middle) + middle
+    expected = digits[:, 0] + digits[:, 1] * (2 * middle[0] + 1)
+    for dtype in (np.uint8, np.uint16, np.uint64):
+        np.testing.assert_array_equal(candidate.tokenizer.codes.encode(high.astype(dtype), wide), expected)
     for bad in (bounded[:, :5], bounded[:, :1], bounded[0, 0]):
         with pytest.raises(ValueError):  # noqa: PT011
             candidate.tokenizer.codes.encode(bad, grid)
