@@ -84,10 +84,10 @@ def adam(parameter, gradients, options):
 
 @start
 def test_state_before_the_first_update(candidate, rng):
-    """The axis of exactly the largest size is preconditioned; a longer one is not."""
+    """The axis of exactly the largest size is preconditioned, also one of size 1; a longer one is not."""
     size = rng.integers(4, 9).item()
     config = candidate.soap.config.Config(max_size=size)
-    for shape in ((size, 2), (3, size + 1), (2, size + 3, size), (size + 1, size + 2)):
+    for shape in ((size, 2), (3, size + 1), (2, size + 3, size), (size + 1, size + 2), (1, size), (size + 1, 1)):
         state = read(candidate.soap.optimizer.fresh(shape, config))
         sizes = [each if each <= size else None for each in shape]
         expected = {
@@ -269,6 +269,18 @@ def test_updates_are_those_of_the_authors(candidate, reference, rng, shape):
 
 
 @step
+@pytest.mark.parametrize(("frequency", "collect"), [(1, 2), (3, 1), (1, 1)])
+def test_the_smallest_frequency_and_collection(candidate, reference, rng, frequency, collect):
+    """Bases that change with every update, and that follow from one gradient, whose singular values are well apart."""
+    parameter, gradients = rng.normal(size=(3, 3)), rng.normal(size=(6, 3, 3))
+    gradients[0] = orthonormal(rng, 3) * [3.0, 2.0, 1.0] @ orthonormal(rng, 3)
+    options = settings(rng, frequency=frequency, collect=collect)
+    for count in (collect, collect + 1, 6):
+        found, expected = (run(side, parameter, gradients[:count], options) for side in (candidate, reference))
+        assert_equivalent(found, expected, **CLOSE, check_dtype=True)
+
+
+@step
 def test_the_bases_change_after_the_update(candidate, rng):
     """With the statistics of the gradient that was just used, when t (without the collection) is a multiple."""
     parameter, gradients = rng.normal(size=(3, 4)), rng.normal(size=(7, 3, 4))
@@ -330,12 +342,13 @@ def test_missing_gradients_and_gradients_that_do_not_fit(candidate, rng):
     expected = run(candidate, parameter, gradients, options)
     given = [None, *gradients[:2], None, *gradients[2:4], None, None, *gradients[4:]]
     assert_equivalent(run(candidate, parameter, given, options), expected, rtol=1e-9, atol=1e-12)
-    for bad in (gradients[0].T, gradients[0][:1], gradients[0].ravel(), gradients[:1]):
-        with pytest.raises(ValueError):  # noqa: PT011
-            run(candidate, parameter, [bad], options)
-    for bad in (np.ones(1), 1.0):
-        with pytest.raises(ValueError):  # noqa: PT011
-            run(candidate, parameter[0], [bad], options)
+    for count in (0, 2, 5):  # before, at the end of and after the collection
+        for bad in (gradients[0].T, gradients[0][:1], gradients[0].ravel(), gradients[:1]):
+            with pytest.raises(ValueError):  # noqa: PT011
+                run(candidate, parameter, [*gradients[:count], bad], options)
+        for bad in (np.ones(1), 1.0, np.ones((1, 4)), np.ones((3, 4))):
+            with pytest.raises(ValueError):  # noqa: PT011
+                run(candidate, parameter[0], [*gradients[:count, 0], bad], options)
 
 
 @step
