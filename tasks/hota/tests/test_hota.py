@@ -444,6 +444,8 @@ def test_counts_that_do_not_belong_together_are_refused(candidate, rng):
     for other in ((0.25, 0.75), (0.5, 0.25), (0.25,), (0.25, 0.5, 0.75)):
         with pytest.raises(ValueError):  # noqa: PT011
             run([one, counts(**counted(rng, other))])
+        with pytest.raises(ValueError):  # noqa: PT011 - neither the first nor the last one
+            run([one, counts(**counted(rng, other)), one])
     with pytest.raises(ValueError):  # noqa: PT011
         run([])
     scores, _ = run([one, counts(**counted(rng, (0.25, 0.5)))])

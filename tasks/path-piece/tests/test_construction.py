@@ -70,6 +70,9 @@ def test_large_counts_empty_corpora_and_negative_counts(candidate, rng):
     assert found[256] == 2 * times
     assert found[97] == times
     assert found.sum() == 3 * times + 1
+    letter, size, times = text(rng, 1), int(rng.integers(4700, 4900)) * 2 + 1, 10**12 - 1 - 2 * int(rng.integers(1000))
+    found = run({letter * size: times}, vocabulary(candidate, [], 1))
+    assert int(found[letter[0]]) == size * times  # odd and above 2**53: no float64
     assert_equivalent(run({}, theirs), np.zeros(257, dtype=np.int64), check_dtype=True)
     for bad in ({b"aa": -1}, {b"": -1, b"a": 2}):
         with pytest.raises(ValueError):  # noqa: PT011 - the words are the author's own

@@ -126,6 +126,9 @@ def test_pooling_of_neighbours(candidate, rng, how):
         single = candidate.serving.snapkv.pool(votes[0, 0].astype(np.float32), settings)
         expected = np.array(pooled_by_hand(votes[0, 0].astype(np.float32).astype(np.float64), kernel, how))
         assert_equivalent(single, expected, rtol=1e-9, atol=1e-12, check_dtype=True)
+        whole = rng.integers(200, 256, 9, dtype=np.uint8)
+        expected = np.array(pooled_by_hand(whole.tolist(), kernel, how), dtype=np.float64)
+        assert_equivalent(candidate.serving.snapkv.pool(whole, settings), expected, **CLOSE, check_dtype=True)
 
 
 @pooling
@@ -168,6 +171,12 @@ def test_other_types_and_wrong_counts(candidate, rng):
     for dtype in (np.uint8, np.int8, np.uint64, np.float32):
         found = candidate.serving.snapkv.select(scores.astype(dtype), 4)
         np.testing.assert_array_equal(found, largest(scores.tolist(), 4))
+    for dtype in (np.int8, np.int16, np.int32):  # the smallest integer has no negative of its own type
+        signed = rng.permutation(np.array([np.iinfo(dtype).min, -5, 5, 7, 0], dtype=dtype))
+        np.testing.assert_array_equal(candidate.serving.snapkv.select(signed, 2), largest(signed.tolist(), 2))
+    ends = rng.permutation([1.0, -np.inf, -np.inf, -np.inf, np.inf])
+    for count in (3, 4, 5):
+        np.testing.assert_array_equal(candidate.serving.snapkv.select(ends, count), largest(ends.tolist(), count))
     flags = rng.permutation([True, False, False, True, False])
     np.testing.assert_array_equal(candidate.serving.snapkv.select(flags, 3), largest(flags.tolist(), 3))
     for count in (-1, 9):

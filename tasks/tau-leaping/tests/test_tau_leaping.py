@@ -318,6 +318,12 @@ def test_a_leap_into_negative_populations_is_tried_again_at_half_the_length(cand
         taken = compare_steps((candidate, reference), parts, state, remaining, uniforms, **options)
         assert (taken["kind"], taken["used"]) == ("leap", 7)
         np.testing.assert_allclose(taken["duration"], min(longest / 2.0, remaining), rtol=RTOL)
+    # Also without critical reactions, where the end cut the first attempt short.
+    parts, options = (*parts[:2], np.array([parts[2][0], 1e-3])), {"exact_factor": 0.1, "critical_limit": 1}
+    uniforms = np.array([1.0 - 1e-9, 0.5, 0.5, 0.5])
+    taken = compare_steps((candidate, reference), parts, state, 0.9 * longest, uniforms, **options)
+    assert (taken["kind"], taken["used"]) == ("leap", 4)
+    np.testing.assert_allclose(taken["duration"], longest / 2.0, rtol=RTOL)
 
 
 @stepping
@@ -339,6 +345,10 @@ def test_short_leaps_become_exact_steps(candidate, reference, rng):
         options = {"exact_factor": factor, "exact_steps": 2}
         taken = compare_steps((candidate, reference), (*parts[:2], rates), [12, 5], 50.0, uniforms, **options)
         assert taken["kind"] == kind
+    # Critical reactions are part of a_0: the leap lasts 0.03 / c, 10 / a_0 is 0.02 / c, and 0.05 / c without them.
+    rates, state = rng.uniform(0.5, 2.0) * np.array([1.0, 100.0]), [rng.integers(190, 210).item(), 3]
+    taken = compare_steps((candidate, reference), (*parts[:2], rates), state, 50.0, rng.uniform(0.2, 0.8, 4))
+    assert (taken["kind"], taken["used"]) == ("leap", 4)
 
 
 @stepping
