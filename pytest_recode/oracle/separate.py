@@ -392,7 +392,7 @@ class _SeparateGrading:
             self.switchboard.end()
         self._stop_if(failed=outcome is Outcome.FAILED, kind=kind)
         if self.stop_at_failure and (outcome is Outcome.FAILED) != (step["outcome"] == "failed"):
-            raise _GraderEndedError  # it goes on with cases that are closed
+            raise _GraderEndedError  # it runs cases that are closed here
 
     def _close(
         self,

@@ -46,7 +46,6 @@ class Plugin:
         self.run = messages.GraderRun(only=None, stop_at_failure=False, still_run=[])
         self.several = False  # whether further runs may follow the first
         self.broken = self.collected = self.rehearsal = False
-        self.finished = False  # whether the host knows that this run is over
         self.missing_module = ""  # a module that an import of the tests or the reference did not find
         self.stderr = io.StringIO()  # what pytest writes there before it runs tests
         self.errors: list[str] = []
@@ -76,9 +75,8 @@ class Plugin:
 
     def finish(self) -> None:
         """Tell the host that no further case runs, unless it knows that none did."""
-        if not self.broken and not self.rehearsal and not self.finished:
+        if not self.broken and not self.rehearsal:
             self.send(messages.DONE)
-            self.finished = True
 
     # fixtures
 
@@ -262,8 +260,10 @@ class Plugin:
 def _end_as(status: int) -> None:
     """End this process as its child has ended, unless it ended well: the host describes it."""
     if os.WIFSIGNALED(status):
-        signal.signal(os.WTERMSIG(status), signal.SIG_DFL) if os.WTERMSIG(status) != signal.SIGKILL else None
-        os.kill(os.getpid(), os.WTERMSIG(status))
+        number = os.WTERMSIG(status)
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
     if status:
         os._exit(os.WEXITSTATUS(status))
 
