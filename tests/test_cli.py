@@ -59,7 +59,7 @@ def report(quick_python: tuple[str, ...]) -> Report:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """As the documentation names them: runs below recode-out/, and a clone beside."""
+    """As the documentation names them: runs below recode-out/ and of the bundled levels, and a clone beside."""
     root = tmp_path_factory.mktemp("user")
     run(root / "recode-out/gpt-4.1", own_run("gpt-4.1", "GPT_4_1", cutoff="2024-06"))
     run(root / "recode-out/no-paper", own_run("gpt-4.1", "GPT_4_1_MINI", cutoff="2024-06", paper=False))
@@ -70,6 +70,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "recode-out/killed/results.jsonl").write_text("")
     again = [replay(record("a", (0, 4)), 2, passed, level=level) for passed, level in ((3, "L2"), (4, "L4"))]
     run(root / "recode-out/again", [{**one, "replay": {**one["replay"], "run": "L0"}} for one in again])
+    for name, model in (("levels", "sim/graduate"), ("levels-of-others", "sim/expert")):
+        at = [record("a", (0, 4), model=model, simulated=True, feedback=L, levels=[None, L]) for L in ("L0", "L4")]
+        run(root / name, at)
     (root / "tasks").symlink_to(ROOT / "tasks")
     published = root / "ResearchCodeBench/outputs/20llms_greedy/2025-05-12-17-13-20/overall_stats.json"
     published.parent.mkdir(parents=True)
