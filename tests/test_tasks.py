@@ -9,6 +9,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
@@ -21,6 +22,7 @@ from pytest_recode.oracle.judge import judge
 from pytest_recode.sandboxes import Sandbox, SandboxContext, bubblewrap, process
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.validation.checks import checks, proofs_of
+from pytest_recode.validation.gradings import CommonGrader
 from pytest_recode.validation.mutants import mutants
 from pytest_recode.validation.validate import validate
 from pytest_recode.verdict import Outcome, Verdict
@@ -306,7 +308,8 @@ def test_right_answers_pass_and_wrong_ones_fail_in_a_case_about_their_requiremen
     taken = answers[share::SHARES] if name == "wrong" else answers
     graded: list[None] = []
     part = replace(check, answers=lambda *_: taken)
-    assert validate(task, part, sandbox, seed=20261123, graded=lambda: graded.append(None)).problem == ""
+    with closing(CommonGrader(task, sandbox)) as common:
+        assert validate(task, part, common, seed=20261123, graded=lambda: graded.append(None)).problem == ""
     assert len(graded) >= len(taken) > 0  # and the reference, before several wrong ones
 
 

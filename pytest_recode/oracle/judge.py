@@ -38,7 +38,7 @@ def judge(
     tests of another. `stop_at_failure`: after the first failed case the remaining cases fail without being run (a
     shared oracle runs all of them), except those whose ids are in `still_run`, which do not run either if a case was too slow. `only`: the ids of
     the cases to run; the others fail without being run (a shared oracle runs all of them). `kept`: the grader to use, and to leave
-    for the next answer (not for a shared oracle); messages are Python's own tracebacks then.
+    for the next answer (not for a shared oracle); messages are only the exceptions then.
 
     Raises `GraderError` where the tests give no verdict and `SandboxError` where a sandbox fails. Whatever the
     candidate does is a failed case.

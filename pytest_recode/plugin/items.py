@@ -295,7 +295,7 @@ class ValidateItem(RecodeItem):
                 found = validate(
                     self.task,
                     check,
-                    run.sandbox.get(),
+                    run.common_grader(self.task),
                     settings.seed,
                     settings.validate_seeds,
                     graded=self.timer.restart,

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from pytest_recode.records.record import EpisodeFacts
     from pytest_recode.sandboxes.launch_server import LaunchServer
     from pytest_recode.settings import Settings
+    from pytest_recode.task import Task
+    from pytest_recode.validation.gradings import CommonGrader
 
 LOG = logging.getLogger("pytest_recode")
 
@@ -62,6 +64,7 @@ class Run:
         self.stops = Stops(self.directory.check)
         self._held = ExitStack()
         self._held.callback(self.directory.close)
+        self._common_grader: CommonGrader | None = None
         self._played: set[str] = set()  # ids of episodes that this process has started
         self._repeats = False
 
@@ -236,7 +239,23 @@ class Run:
             launches=LaunchAddress(**given) if given else None,
         )
         self._held.callback(holder.drop)
+        self._held.callback(self._close_common_grader)
         return holder
+
+    def common_grader(self, task: Task) -> CommonGrader:
+        """What the checks of `task` share, for as long as this process validates it in the same sandbox."""
+        from pytest_recode.validation.gradings import CommonGrader
+
+        sandbox = self.sandbox.get()
+        kept = self._common_grader
+        if kept is None or kept.task is not task or kept.sandbox is not sandbox:
+            self._close_common_grader()
+            self._common_grader = kept = CommonGrader(task, sandbox)
+        return kept
+
+    def _close_common_grader(self) -> None:
+        if self._common_grader is not None:
+            self._common_grader.close()
 
     def claim_directory(self) -> None:
         """Make `out` the directory of this run, in the controlling process. Raises `UserError` and `RecordsError`."""

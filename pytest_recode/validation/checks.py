@@ -72,7 +72,7 @@ class Answer:
 class Check:
     """Answers, and whether each must solve the task; None: count the share that fails.
 
-    `seeded`: grade each answer with several secret seeds. `means_nothing`: a case that such an answer passes is weak.
+    `seeded`: grade each answer with several secret seeds. `alone`: in a grader of its own each time, as in an episode. `means_nothing`: a case that such an answer passes is weak.
     `mutated`: the interface whose code in the reference is mutated.
     """
 
@@ -80,6 +80,7 @@ class Check:
     answers: Callable[[Task, Parts, Proofs], list[Answer]]
     must_solve: bool | None
     seeded: bool = False
+    alone: bool = False
     means_nothing: bool = False
     mutated: str = ""
 
@@ -109,6 +110,7 @@ CHECKS = (
         answers=lambda _task, parts, _proofs: [Answer(name="the reference", targets=parts.reference)],
         must_solve=True,
         seeded=True,
+        alone=True,
     ),
     Check(
         name="untouched",

@@ -1,11 +1,11 @@
-"""Grade the answers of one check."""
+"""Grade the answers of one check, in a grader that the checks of the task share."""
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import TypeVar
 
 from pytest_recode.faults import GraderError, SandboxError
 from pytest_recode.oracle.judge import KeptGrader, judge
@@ -14,64 +14,117 @@ from pytest_recode.task import Parts, Task
 from pytest_recode.validation.checks import Answer
 from pytest_recode.verdict import Case, Outcome, Verdict
 
-T = TypeVar("T")
+
+class CommonGrader:
+    """What the checks of one task have in common in a process: secret seeds, a grader, and the reference's verdict.
+
+    The grader is believed only if the reference passes in it twice: a library may not work in the forks in which it runs the cases,
+    and a case may find a file that an earlier run of it left.
+    """
+
+    def __init__(self, task: Task, sandbox: Sandbox) -> None:
+        self.task, self.sandbox = task, sandbox
+        self.kept: KeptGrader | None = None if task.oracle.isolation == "shared" else KeptGrader()
+        self.reference: Verdict | None = None  # once it is graded
+        self._seeds: list[int] = []
+
+    def seeds(self, count: int) -> list[int]:
+        """The first `count` secret seeds of the task."""
+        while len(self._seeds) < count:
+            self._seeds.append(secrets.randbits(48))
+        return self._seeds[:count]
+
+    def close(self) -> None:
+        """End the grader; idempotent."""
+        if self.kept is not None:
+            self.kept.close()
 
 
 class Gradings:
     """Grades the answers of one check, and records the time of the slowest grading."""
 
-    def __init__(self, task: Task, parts: Parts, sandbox: Sandbox, graded: Callable[[], None]) -> None:
-        self._task, self._parts, self._sandbox, self._graded = task, parts, sandbox, graded
+    def __init__(self, task: Task, parts: Parts, common: CommonGrader, graded: Callable[[], None]) -> None:
+        self._task, self._parts, self._common, self._graded = task, parts, common, graded
         self.seconds = 0.0
-        self.isolation = sandbox.isolation
-        self._kept: KeptGrader | None = None
+        self.isolation = common.sandbox.isolation
 
-    def several(self, seed: int, grade: Callable[[Verdict], T]) -> T:
-        """Call `grade` with the reference's verdict, to grade many answers with `seed`, and return its result.
+    def reference(self, seed: int) -> Verdict:
+        """The reference's verdict, with `seed` if this is the first call for the task. Raises `GraderError`, `SandboxError`."""
+        common = self._common
+        if common.reference is None:
+            common.reference = self._reference(seed)
+        return common.reference
 
-        One grader collects the tests for all of them. If the reference does not pass in it, because a library does not work in the
-        forks in which it runs the cases, each answer gets a new grader.
-        """
-        reference = Answer(name="the reference", targets=self._parts.reference)
-        self._kept = KeptGrader()
+    def _reference(self, seed: int) -> Verdict:
+        answer = Answer(name="the reference", targets=self._parts.reference)
+        common = self._common
         try:
-            first = self.verdict(reference, seed)
-            if first.solved:
-                return grade(first)
+            verdict = self._judge(answer, seed, common.kept)
+            if common.kept is None or (verdict.solved and self._judge(answer, seed, common.kept).solved):
+                return verdict
         except (GraderError, SandboxError):
-            pass  # raised again below, unless it is due to the common grader
-        finally:
-            self._kept.close()
-            self._kept = None
-        return grade(self.verdict(reference, seed))
+            if common.kept is None:
+                raise
+        common.close()
+        common.kept = None  # each answer gets a grader of its own
+        return self.alone(answer, seed)
+
+    def alone(self, answer: Answer, seed: int) -> Verdict:
+        """Grade an answer in a grader of its own, as in an episode. Raises `GraderError`, `SandboxError`."""
+        return self._judge(answer, seed, None)
 
     def verdict(
         self,
         answer: Answer,
-        seed: int | None,
-        mutant_seconds: float | None = None,
-        still_run: Collection[str] = (),
+        seed: int,
+        *,
         only: Collection[str] | None = None,
+        stop_at_failure: bool = False,
+        still_run: Collection[str] = (),
+        test_seconds: float | None = None,
     ) -> Verdict:
-        """Grade an answer. `mutant_seconds`: the limit of each test of a mutant, whose grading stops at the first failed case.
+        """Grade an answer in the common grader. The options are those of `judge`; `test_seconds`: the limit of each test.
 
-        `still_run`: cases that run also after a failure. `only`: the cases that run, if not all.
+        Raises `GraderError`, `SandboxError`.
         """
+
+        def judged(grader: KeptGrader | None) -> Verdict:
+            return self._judge(answer, seed, grader, only, stop_at_failure, still_run, test_seconds)
+
+        if self._common.kept is not None:
+            self.reference(seed)
+        kept = self._common.kept
+        if kept is not None:
+            try:
+                return judged(kept)
+            except (GraderError, SandboxError):
+                kept.close()  # raised again below, unless it is due to the common grader
+        return judged(None)
+
+    def _judge(
+        self,
+        answer: Answer,
+        seed: int,
+        grader: KeptGrader | None,
+        only: Collection[str] | None = None,
+        stop_at_failure: bool = False,
+        still_run: Collection[str] = (),
+        test_seconds: float | None = None,
+    ) -> Verdict:
         task = self._task
-        if mutant_seconds is not None:
-            task = replace(task, limits=replace(task.limits, test_seconds=mutant_seconds))
+        if test_seconds is not None:
+            task = replace(task, limits=replace(task.limits, test_seconds=test_seconds))
         start = time.monotonic()
-        alone = mutant_seconds is not None
         verdict = judge(
             task,
             self._parts,
             answer.targets,
-            self._sandbox,
+            self._common.sandbox,
             seed=seed,
-            stop_at_failure=alone,
+            stop_at_failure=stop_at_failure,
             still_run=still_run,
             only=only,
-            kept=self._kept,
+            kept=grader,
         )
         self.seconds = max(self.seconds, time.monotonic() - start)
         self.isolation = verdict.isolation

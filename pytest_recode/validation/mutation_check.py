@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 
 from pytest_recode.proofs import Proofs
@@ -12,33 +11,18 @@ from pytest_recode.validation.gradings import Gradings, failing
 from pytest_recode.validation.mutants import Mutant, mutants, nearest
 from pytest_recode.validation.result import Validation
 from pytest_recode.validation.survivors import described
-from pytest_recode.verdict import Case, Verdict, legible
+from pytest_recode.verdict import Case, legible
 
 PATIENCE = 10.0
 """A mutant's test may take this many times as long as the reference's slowest one, and at least `LEAST_SECONDS`."""
 LEAST_SECONDS = 2.0
 
 
-def check_mutants(
-    task: Task, check: Check, parts: Parts, proofs: Proofs, gradings: Gradings, seed: int | None
-) -> Validation:
+def check_mutants(task: Task, check: Check, parts: Parts, proofs: Proofs, gradings: Gradings, seed: int) -> Validation:
     """Try the mutants of one interface's code; the first interface also covers code that interfaces share."""
-    chosen = secrets.randbits(48) if seed is None else seed
-    return gradings.several(chosen, lambda reference: _check(task, check, parts, proofs, gradings, reference))
-
-
-def _check(
-    task: Task, check: Check, parts: Parts, proofs: Proofs, gradings: Gradings, reference: Verdict
-) -> Validation:
+    reference = gradings.reference(seed)
     if not reference.solved:
-        return Validation(
-            check=check.name,
-            problem=f"{task.id}: mutants cannot be tried: the reference does not pass (see validate[reference]).",
-            warning="",
-            seconds=gradings.seconds,
-            isolation=gradings.isolation,
-            answers=0,
-        )
+        return untried(task, check, gradings, "mutants")
     slowest = max((case.seconds for case in reference.cases), default=0.0)
     patience = min(task.limits.test_seconds, max(LEAST_SECONDS, PATIENCE * slowest))
     found = mutants(parts.reference, task.interfaces)
@@ -60,9 +44,11 @@ def _check(
         # others need all cases, and a process for each interface.
         only = own if mutant.interface else failed_last.get((mutant.path, mutant.definition))
         still_run = () if equivalent else never_failed & own
-        verdict = gradings.verdict(answer, reference.seed, patience, still_run, only or None)
+        verdict = gradings.verdict(
+            answer, seed, only=only or None, stop_at_failure=True, still_run=still_run, test_seconds=patience
+        )
         if not failing(verdict) and not all(case.ran for case in verdict.cases):
-            verdict = gradings.verdict(answer, reference.seed, patience)
+            verdict = gradings.verdict(answer, seed, stop_at_failure=True, test_seconds=patience)
         if equivalent:
             if not verdict.solved:
                 problems.append(
@@ -89,6 +75,18 @@ def _check(
         survivors=described(survivors, parts.reference, detected, reference.cases),
         cases=tuple(case.id for case in reference.cases),
         failed=tuple(case.id for case in reference.cases if case.id not in never_failed),
+    )
+
+
+def untried(task: Task, check: Check, gradings: Gradings, answers: str) -> Validation:
+    """The result of a check whose answers differ from the reference in one place, if the reference does not pass."""
+    return Validation(
+        check=check.name,
+        problem=f"{task.id}: {answers} cannot be tried: the reference does not pass (see validate[reference]).",
+        warning="",
+        seconds=gradings.seconds,
+        isolation=gradings.isolation,
+        answers=0,
     )
 
 

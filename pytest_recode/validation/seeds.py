@@ -27,11 +27,17 @@ def differing(answer: str, verdicts: Sequence[Verdict]) -> list[Difference]:
             case=case,
             failed=tuple(failed[case]),
             passed=tuple(passed[case]),
-            text=f"{case} depends on the seed: it fails with {_seeds(failed[case])}, and passes with {_seeds(passed[case])}",
+            text=_text(case, failed[case], passed[case]),
         )
         for case in dict.fromkeys(case.id for verdict in verdicts for case in verdict.cases)
         if case in failed and case in passed
     ]
+
+
+def _text(case: str, failed: Sequence[int], passed: Sequence[int]) -> str:
+    if both := [seed for seed in failed if seed in passed]:
+        return f"{case} depends on more than the seed: with {_seeds(both)} it failed and then passed"
+    return f"{case} depends on the seed: it fails with {_seeds(failed)}, and passes with {_seeds(passed)}"
 
 
 def _seeds(seeds: Sequence[int]) -> str:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from pytest_recode.faults import GraderError, SandboxError
 from pytest_recode.feedback.audit import leaks_of
 from pytest_recode.proofs import WrongAnswer
-from pytest_recode.sandboxes import Sandbox
 from pytest_recode.task import Task
 from pytest_recode.validation.canary import canary_problem
 from pytest_recode.validation.checks import Answer, Check, proofs_of
-from pytest_recode.validation.gradings import Gradings, failing
-from pytest_recode.validation.mutation_check import check_mutants
+from pytest_recode.validation.gradings import CommonGrader, Gradings, failing
+from pytest_recode.validation.mutation_check import check_mutants, untried
 from pytest_recode.validation.requirements import unmet
 from pytest_recode.validation.result import Difference, Validation
 from pytest_recode.validation.seeds import differing
@@ -28,13 +26,13 @@ ENOUGH = 3
 def validate(
     task: Task,
     check: Check,
-    sandbox: Sandbox,
+    common: CommonGrader,
     seed: int | None = None,
     seeds: int = 1,
     *,
     graded: Callable[[], None] = lambda: None,
 ) -> Validation:
-    """Grade the answers of `check`, with `seeds` secret seeds each if it is `seeded`, or only with `seed`.
+    """Grade the answers of `check`, with `seeds` secret seeds each if it is `seeded`, or only with `seed`. The caller closes `common`.
 
     `graded` is called after each grading. There may be a thousand, so callers should limit the time of each.
 
@@ -42,17 +40,20 @@ def validate(
     """
     parts = task.load()
     proofs = proofs_of(task)
-    sandbox.ready(task.environment)
-    gradings = Gradings(task, parts, sandbox, graded)
+    common.sandbox.ready(task.environment)
+    gradings = Gradings(task, parts, common, graded)
+    count = seeds if check.seeded and seed is None else 1
+    chosen = common.seeds(count) if seed is None else [seed]
     if check.mutated:
-        return check_mutants(task, check, parts, proofs, gradings, seed)
+        return check_mutants(task, check, parts, proofs, gradings, chosen[0])
     problems, warnings = [], []
     differences: list[Difference] = []
     noticed = 0
     outcomes: dict[str, bool] = {}  # whether a case ever failed
-    count = seeds if check.seeded and seed is None else 1
     answers = check.answers(task, parts, proofs)
-    graded_answers = _verdicts(task, check, answers, gradings, seed, count)
+    if any(answer.violates for answer in answers) and not gradings.reference(chosen[0]).solved:
+        return untried(task, check, gradings, "wrong answers")
+    graded_answers = _verdicts(task, check, answers, gradings, chosen)
     for answer, verdicts in zip(answers, graded_answers, strict=True):
         noticed += sum(not verdict.solved for verdict in verdicts)
         for verdict in verdicts:
@@ -67,7 +68,7 @@ def validate(
             warnings.append(f"{answer.name} passes {', '.join(passing)}")
     right = len(answers) - len(problems)
     if check.name == "reference":
-        warnings += [*leaks_of(parts), *unmet(task, sandbox)]
+        warnings += [*leaks_of(parts), *unmet(task, common.sandbox)]
         problems += filter(None, [canary_problem(task)])
     return Validation(
         check=check.name,
@@ -90,66 +91,63 @@ def validate(
 
 
 def _verdicts(
-    task: Task, check: Check, answers: Sequence[Answer], gradings: Gradings, seed: int | None, count: int
+    task: Task, check: Check, answers: Sequence[Answer], gradings: Gradings, seeds: Sequence[int]
 ) -> list[list[Verdict]]:
-    """The verdicts of each answer under the same `count` seeds, or under fewer if it is certain that it does not pass: see `ENOUGH`."""
+    """The verdicts of each answer under the same seeds, or under fewer if it is certain that it does not pass: see `ENOUGH`."""
     verdicts: list[list[Verdict]] = [[] for _ in answers]
-    for _ in range(count):
-        chosen = secrets.randbits(48) if seed is None else seed
-        left = [
-            number for number, earlier in enumerate(verdicts) if not _settled(task, check, answers[number], earlier)
-        ]
-
-        def graded(reference: Verdict | None, chosen: int = chosen, left: Sequence[int] = left) -> list[Verdict | None]:
-            cases = reference.cases if reference else ()
-            return [
-                _verdict(task, check, answers[number], gradings, chosen, verdicts[number], cases) for number in left
-            ]
-
-        # Failures of answers that must pass are shown, so these are graded as in an episode
-        alone = check.must_solve is not False or len(answers) == 1
-        found = graded(None) if alone else gradings.several(chosen, graded)
-        for number, verdict in zip(left, found, strict=True):
-            verdicts[number] += [verdict] if verdict else []
+    noticing: set[str] = set()  # the cases that failed for an answer
+    for seed in seeds:
+        for answer, earlier in zip(answers, verdicts, strict=True):
+            if check.must_solve and _is_hopeless(earlier):
+                continue
+            try:
+                if answer.violates is not None:
+                    earlier.append(_of_wrong(gradings, answer, answer.violates, seed, noticing, first=not earlier))
+                elif check.must_solve:
+                    earlier += _of_right(gradings, answer, seed, alone=check.alone)
+                else:
+                    earlier.append(gradings.verdict(answer, seed))
+            except (GraderError, SandboxError):
+                if all(_problem(task, check, answer, verdict) is None for verdict in earlier):
+                    raise
+                continue  # an earlier verdict already is not as it must be
+            noticing |= {case.id for case in failing(earlier[-1])}
     return verdicts
 
 
-def _settled(task: Task, check: Check, answer: Answer, earlier: Sequence[Verdict]) -> bool:
-    """Whether it is certain that an answer that must pass does not."""
-    return bool(check.must_solve) and len(earlier) >= ENOUGH and not any(verdict.solved for verdict in earlier)
+def _is_hopeless(earlier: Sequence[Verdict]) -> bool:
+    """Whether it is certain that an answer does not pass."""
+    return len(earlier) >= ENOUGH and not any(verdict.solved for verdict in earlier)
 
 
-def _verdict(
-    task: Task,
-    check: Check,
-    answer: Answer,
-    gradings: Gradings,
-    seed: int,
-    earlier: Sequence[Verdict],
-    cases: Sequence[Case],
-) -> Verdict | None:
-    """The next verdict of `answer`. None if there is none, and an earlier one already is not as it must be."""
-    only = _relevant(answer, earlier, cases)
-    try:
-        verdict = gradings.verdict(answer, seed, only=only)
-        return verdict if only is None or failing(verdict) else gradings.verdict(answer, seed)
-    except (GraderError, SandboxError):
-        if all(_problem(task, check, answer, verdict) is None for verdict in earlier):
-            raise
-        return None
+def _of_right(gradings: Gradings, answer: Answer, seed: int, *, alone: bool) -> list[Verdict]:
+    """The verdict of an answer that must pass. If it fails in the common grader, that in one of its own, whose messages are shown.
 
-
-def _relevant(answer: Answer, earlier: Sequence[Verdict], cases: Sequence[Case]) -> set[str] | None:
-    """The cases that decide about a wrong answer: those of its interface under the first seed, then those of its requirement.
-
-    None: all, also where there are none of them or `cases`, those of the task, are not known yet.
+    Both if they differ: then something else than the seed decides.
     """
-    violated = answer.violates
-    if violated is None:
-        return None
-    if earlier:
-        return {case.id for case in cases if _is_about(case, violated)} or None
-    return {case.id for case in cases if case.interface == violated.interface} or None
+    verdict = gradings.alone(answer, seed) if alone else gradings.verdict(answer, seed)
+    if alone or verdict.solved:
+        return [verdict]
+    again = gradings.alone(answer, seed)
+    return [verdict, again] if again.solved else [again]
+
+
+def _of_wrong(
+    gradings: Gradings, answer: Answer, violated: WrongAnswer, seed: int, noticing: Collection[str], *, first: bool
+) -> Verdict:
+    """The verdict of a wrong answer. The cases of its requirement decide; all run only if none of them fails.
+
+    Under the first seed, those cases of the interface run too that are not yet in `noticing`: one that never fails proves nothing.
+    """
+    cases = gradings.reference(seed).cases
+    decisive = {case.id for case in cases if _is_about(case, violated)}
+    quiet = {case.id for case in cases if case.interface == violated.interface and case.id not in noticing}
+    if decisive:
+        still_run = quiet if first else set()
+        verdict = gradings.verdict(answer, seed, only=decisive | still_run, stop_at_failure=True, still_run=still_run)
+        if any(_is_about(case, violated) for case in failing(verdict)):
+            return verdict
+    return gradings.verdict(answer, seed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +183,17 @@ def _unsolved_problem(task: Task, check: Check, answer: Answer, verdict: Verdict
     return _Problem(
         text=f"{task.id}: {answer.name} fails {len(failed)} of {len(verdict.cases)} cases with {repeat}. "
         f"Correct {'the reference' if check.name == 'reference' else 'the answer'} or its tests.",
-        account=tuple(f"{case.id} ({case.interface})\n{case.message}" for case in failed),
+        account=_account(failed),
+    )
+
+
+def _account(failed: Sequence[Case]) -> tuple[str, ...]:
+    """The failed cases with their messages. Those with the same exception of the answer's share one."""
+    alike: dict[object, list[Case]] = {}
+    for case in failed:
+        alike.setdefault(case.exception or case.message, []).append(case)
+    return tuple(
+        "\n".join([*(f"{case.id} ({case.interface})" for case in cases), cases[0].message]) for cases in alike.values()
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from pytest_recode.formats.directory import FORMAT
 from pytest_recode.sandboxes import Sandbox, SandboxContext, process
 from pytest_recode.validation.checks import checks
+from pytest_recode.validation.gradings import CommonGrader
 from pytest_recode.validation.seeds import differing
 from pytest_recode.validation.validate import ENOUGH, validate
 from pytest_recode.verdict import Case, Outcome, Verdict
@@ -30,6 +32,14 @@ def test_a_case_that_fails_and_passes_is_named_with_its_seeds() -> None:
     assert found.text == "b depends on the seed: it fails with seeds 1, 3, 4 and 1 more, and passes with seed 2"
 
 
+def test_a_case_that_fails_and_passes_with_the_same_seed() -> None:
+    """It failed in the common grader, and passed alone."""
+    verdicts = [verdict(1, a=Outcome.PASSED), verdict(2, a=Outcome.FAILED), verdict(2, a=Outcome.PASSED)]
+    [found] = differing("proofs/right/x", verdicts)
+    assert (found.failed, found.passed) == ((2,), (1, 2))
+    assert found.text == "a depends on more than the seed: with seed 2 it failed and then passed"
+
+
 @pytest.fixture
 def sandbox() -> Iterator[Sandbox]:
     made = process.KIND.make(SandboxContext(run=f"seeds-{os.getpid()}", python=sys.executable, image=""))
@@ -37,7 +47,7 @@ def sandbox() -> Iterator[Sandbox]:
     made.close()
 
 
-@pytest.mark.parametrize(("body", "gradings"), [("x + x", ENOUGH + 1), ("x", ENOUGH)])
+@pytest.mark.parametrize(("body", "gradings"), [("x + x", ENOUGH + 1), ("x", 2 * ENOUGH)])
 def test_an_answer_that_fails_under_every_seed_is_not_graded_on(
     tmp_path: Path, sandbox: Sandbox, body: str, gradings: int
 ) -> None:
@@ -49,6 +59,39 @@ def test_an_answer_that_fails_under_every_seed_is_not_graded_on(
     (task,) = FORMAT.load(tmp_path / "task.yaml")
     [check] = [check for check in checks(task) if check.name == "right"]
     graded: list[None] = []
-    found = validate(task, check, sandbox, seeds=ENOUGH + 1, graded=lambda: graded.append(None))
-    assert len(graded) == gradings
+    with closing(CommonGrader(task, sandbox)) as common:
+        found = validate(task, check, common, seeds=ENOUGH + 1, graded=lambda: graded.append(None))
+    assert len(graded) == 2 + gradings  # twice the reference; a failure is graded again, alone
     assert (found.right, bool(found.problem), found.differences) == (body == "x + x", body == "x", ())
+
+
+TESTS = """
+from pathlib import Path
+
+def test_twice(candidate):
+    path = Path(__file__).with_name("runs.txt")
+    runs = len(path.read_text()) if path.exists() else 0
+    path.write_text("x" * (runs + 1))
+    assert candidate.answer.twice(2) == 4 and runs < {most}
+"""
+
+
+@pytest.mark.parametrize(("most", "problem"), [(1, False), (2, True)])
+def test_tests_that_find_what_an_earlier_grading_left_in_a_file(
+    tmp_path: Path, sandbox: Sandbox, most: int, problem: bool
+) -> None:
+    """The reference, which is graded twice, notices the first; a right answer the second."""
+    manifest = {
+        "task.yaml": MANIFEST.format(id="tiny", domain="ml"),
+        "proofs/right/sum/answer.py": "def twice(x):\n    return x + x\n\n\ndef half(x):\n    return x / 2\n",
+        "tests/test_tiny.py": TESTS.format(most=most),
+    }
+    for path, text in {**FILES, **manifest}.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    (task,) = FORMAT.load(tmp_path / "task.yaml")
+    [check] = [check for check in checks(task) if check.name == "right"]
+    with closing(CommonGrader(task, sandbox)) as common:
+        found = validate(task, check, common, seed=7)
+    assert bool(found.problem) is problem
+    assert ("depends on more than the seed: with seed 7 it failed and then passed" in found.problem) is problem

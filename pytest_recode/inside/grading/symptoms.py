@@ -102,6 +102,7 @@ _EQUAL = frozenset(
         *("SequenceEqual", "CountEqual", "MultiLineEqual"),
     )
 )
+_COUNTED = re.compile(r"^Mismatched elements: \d+ / (\d+)", re.MULTILINE)
 _RAISING = frozenset(("raises", "assertRaises", "assertRaisesRegex"))
 _DISTANCE = frozenset(("abs", "absolute", "norm", "max", "amax", "sum", "mean", "item", "float", "fabs", "sqrt"))
 
@@ -167,7 +168,7 @@ def _symptom(error: BaseException) -> str:
 def _compares_elements(error: BaseException, statement: ast.stmt) -> bool:
     """Whether numpy found several elements to differ, so that a length or a size in the statement, one number, is not what it compares."""
     text = error.args[0] if error.args else ""
-    counted = re.search(r"^Mismatched elements: \d+ / (\d+)", text, re.MULTILINE) if isinstance(text, str) else None
+    counted = _COUNTED.search(text) if isinstance(text, str) else None
     whole = {node.attr for node in ast.walk(statement) if isinstance(node, ast.Attribute)} & {"shape", "dtype"}
     return counted is not None and int(counted[1]) > 1 and not whole
 

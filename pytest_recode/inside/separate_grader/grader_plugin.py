@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import io
+import linecache
 import os
 import signal
 import sys
@@ -18,8 +19,8 @@ from typing import Any, NoReturn, Optional, cast
 
 import pytest
 
-from ..grading import case_outcome, interface_names, lost_tests, pytest_session
-from ..setup.random_generators import seed_generators
+from ..grading import case_outcome, interface_names, lost_tests, pytest_session, symptoms
+from ..setup.random_generators import seed_generators, state_of_generators
 from ..wire import frames, messages
 from . import handles, reference_fixture
 
@@ -42,9 +43,10 @@ class Plugin:
     def __init__(self) -> None:
         self.link: Any = None
         self.interfaces: list[str] = []
-        self.seed = 0
-        self.run = messages.GraderRun(only=None, stop_at_failure=False, still_run=[])
+        self.run = messages.GraderRun(seed=0, only=None, stop_at_failure=False, still_run=[])
         self.several = False  # whether further runs may follow the first
+        self.undrawn: object = None  # the state of the global random generators before the tests are collected
+        self.drew = True  # whether collecting may have changed it
         self.broken = self.collected = self.rehearsal = False
         self.missing_module = ""  # a module that an import of the tests or the reference did not find
         self.stderr = io.StringIO()  # what pytest writes there before it runs tests
@@ -55,7 +57,7 @@ class Plugin:
         self.reports: list[tuple[Any, BaseException | None]] = []
 
     def configure(self, link: Any, start: messages.GraderStart) -> None:
-        self.link, self.interfaces, self.seed = link, start["interfaces"], start["seed"]
+        self.link, self.interfaces = link, start["interfaces"]
         self.run, self.several, self.rehearsal = start["run"], start["several"], start["rehearsal"]
 
     def send(self, step: messages.GraderStep) -> None:
@@ -101,7 +103,9 @@ class Plugin:
             raise handles.TestFault(
                 "the rng fixture needs numpy: install it for the interpreter that runs the tests"
             ) from None
-        return np.random.default_rng(pytest_session.entropy(self.seed, case_outcome.case_id(request.node.nodeid)))
+        return np.random.default_rng(
+            pytest_session.entropy(self.run["seed"], case_outcome.case_id(request.node.nodeid))
+        )
 
     # collecting
 
@@ -141,7 +145,8 @@ class Plugin:
             self.report_broken(wrong)
             items[:] = []
             return
-        self.send(messages.Collected(op="collected", cases=self.cases))
+        self.drew = state_of_generators() != self.undrawn
+        self._send_collected()
         self.collected = True
         sys.stderr = sys.__stderr__
         if self.rehearsal:
@@ -149,8 +154,10 @@ class Plugin:
             self._rehearse()
             return
         self.session = session
-        if self.several:  # whose messages nobody reads: pytest's own tracebacks take longer than most tests
-            session.config.option.tbstyle = "native"
+        if self.several:  # whose messages nobody reads: pytest's tracebacks, and Python's, take longer than most tests
+            session.config.option.tbstyle = "value"
+            for file in {str(item.path) for item in items}:
+                symptoms.nodes("".join(linecache.getlines(file)))  # so that no fork needs to parse it
         gc.freeze()
         gc.enable()
 
@@ -185,13 +192,18 @@ class Plugin:
                 self.run = cast(messages.GraderRun, self.link.next_message())
             except EOFError:
                 os._exit(0)
-            self.send(messages.Collected(op="collected", cases=self.cases))
+            self._send_collected()
+
+    def _send_collected(self) -> None:
+        self.send(messages.Collected(op="collected", cases=self.cases, drew=self.drew))
 
     def _run_and_exit(self, session: pytest.Session) -> NoReturn:
         """Run the cases of this order, tell the host, and end this process: what called it belongs to its parent."""
         status = 1
         try:
             self.link.after_fork()
+            if not self.drew:  # the tests were perhaps collected with another seed
+                seed_generators(pytest_session.entropy(self.run["seed"], ""))
             session.items = self._wanted(session.items)
             try:
                 _hooks_of("main", session).pytest_runtestloop(session=session)
@@ -234,7 +246,7 @@ class Plugin:
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.link.start_case()
         self.reports = []
-        seed_generators(pytest_session.entropy(self.seed, case_outcome.case_id(nodeid)))
+        seed_generators(pytest_session.entropy(self.run["seed"], case_outcome.case_id(nodeid)))
         self.send(messages.started(case_outcome.case_id(nodeid)))
 
     @pytest.hookimpl(hookwrapper=True)  # not `wrapper`: an image may have an older pytest (7 or newer)

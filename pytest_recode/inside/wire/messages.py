@@ -55,10 +55,11 @@ class CollectedCase(TypedDict):
 
 
 class Collected(TypedDict):
-    """Separate judging: the cases, in the order in which they will run."""
+    """Separate judging: the cases, in the order in which they will run. `drew`: whether the seed may change what was collected."""
 
     op: Literal["collected"]
     cases: list[CollectedCase]
+    drew: bool
 
 
 class Learned(TypedDict):
@@ -165,6 +166,7 @@ class GraderRun(TypedDict):
     `stop_at_failure`: after the first failed case, only those of `still_run` run.
     """
 
+    seed: int
     only: Optional[list[str]]
     stop_at_failure: bool
     still_run: list[str]
@@ -177,7 +179,6 @@ class GraderStart(TypedDict):
     reference: Mapping[str, bytes]
     roots: list[str]
     interfaces: list[str]
-    seed: int
     limit: int
     rehearsal: bool
     several: bool
@@ -224,6 +225,10 @@ def _is_text(value: Any) -> bool:
     return type(value) is str  # not `isinstance`: a numpy string derives from str
 
 
+def _is_bool(value: Any) -> bool:
+    return type(value) is bool
+
+
 def _is_outcome(value: Any) -> bool:
     return _is_text(value) and value in ("passed", "failed", "error")
 
@@ -258,7 +263,7 @@ _FAILURE: dict[str, _Check] = {"kind": _is_text, "message": _is_text, "exception
 _STARTED: dict[str, _Check] = {"id": _is_text}
 _FINISHED: dict[str, _Check] = {"id": _is_text, "outcome": _is_outcome, **_FAILURE, "junit": _is_text}
 _GRADER_STEPS: dict[str, dict[str, _Check]] = {
-    "collected": {"cases": _is_case_list},
+    "collected": {"cases": _is_case_list, "drew": _is_bool},
     "started": _STARTED,
     "finished": {**_FINISHED, "uses": _is_text_list},
     "broken": {"text": _is_text, "lacking": _is_text, "python": _is_text},
