@@ -66,7 +66,9 @@ def fields(kernels):
 
 def positions(rng, periods, count=6):
     """Points, some of them several periods away."""
-    return rng.normal(size=(count, len(periods))) + np.array(periods) * rng.integers(-3, 4, (count, len(periods)))
+    turns = rng.integers(-3, 4, (count, len(periods)))
+    turns[-1] = 9  # too far for a normal number to be in the first period
+    return rng.normal(size=(count, len(periods))) + np.array(periods) * turns
 
 
 SPACES = ((0.0, 0.0), (2.0 * math.pi, 0.0), (3.0, 4.0))
@@ -80,9 +82,11 @@ def test_density_is_a_sum_of_gaussians(candidate, rng):
     for periods in SPACES:
         parts, weight, points = crowd(rng), rng.uniform(2.0, 9.0), positions(rng, periods)
         settings = settings_of(candidate, widths=(0.3, 0.4), periods=periods)
-        found = candidate.flattening.opes.density(estimate_of(candidate, parts, weight, 0.5), settings, points)
+        estimate = estimate_of(candidate, parts, weight, 0.5)
+        found = assert_unmodified(candidate.flattening.opes.density, estimate, settings, points)
         expected = np.array([summed(parts, weight, periods, point)[0] for point in points])
         assert_equivalent(found, expected, rtol=RTOL, atol=0.0, check_dtype=True)
+        assert_equivalent(fields(estimate.kernels), dict(zip(NAMES, parts, strict=True)), rtol=0.0, atol=0.0)
 
 
 @estimating
@@ -110,8 +114,10 @@ def test_average_over_the_centres(candidate, rng):
         parts, weight = crowd(rng, count=6), rng.uniform(2.0, 9.0)
         parts = (parts[0], parts[1], parts[2] * 10.0 ** rng.uniform(-2.0, 2.0, 6))
         settings = settings_of(candidate, widths=(0.3, 0.4), periods=periods)
-        found = candidate.flattening.opes.explored_average(estimate_of(candidate, parts, weight), settings)
+        estimate = estimate_of(candidate, parts, weight)
+        found = candidate.flattening.opes.explored_average(estimate, settings)
         assert type(found) is float
+        assert_equivalent(fields(estimate.kernels), dict(zip(NAMES, parts, strict=True)), rtol=0.0, atol=0.0)
         expected = np.mean([summed(parts, weight, periods, point)[0] for point in parts[0]])
         np.testing.assert_allclose(found, expected, rtol=RTOL)
 
@@ -341,7 +347,12 @@ def test_sums_count_merged_points(candidate, rng):
     estimate = candidate.flattening.kernels.Estimate(candidate.flattening.kernels.Kernels.none(1))
     place, height = rng.uniform(0.2, 0.9), 0.0
     for count in range(1, 5):
-        estimate = candidate.flattening.opes.update(estimate, settings, [place + count * period], 0.0)
+        old, point = estimate, np.array([place + count * period])  # never in the first period
+        before = {name: values.copy() for name, values in fields(old.kernels).items()}
+        given = point if count % 2 else point.tolist()
+        estimate = assert_unmodified(candidate.flattening.opes.update, old, settings, given, 0.0)
+        assert_equivalent(fields(old.kernels), before, rtol=0.0, atol=0.0)
+        assert (old.weight, old.square) == (count - 1, count - 1)
         height += 1.0 / (0.3 * (0.75 * count) ** -0.2 * math.sqrt(2.0 * math.pi))
         assert (estimate.weight, estimate.square) == (count, count)
         np.testing.assert_allclose(estimate.kernels.heights, [height], rtol=RTOL)
@@ -382,7 +393,7 @@ def test_kernels_are_not_modified(candidate, rng):
 
 @biasing
 def test_estimates_are_not_modified(candidate, rng):
-    parts, points = crowd(rng), rng.normal(size=(4, 2))
+    parts, points = crowd(rng), positions(rng, (1.0, 0.0), 4)
     settings = settings_of(candidate, widths=(0.3, 0.4), periods=(1.0, 0.0))
     estimate = estimate_of(candidate, parts, 3.0, 2.0)
     values, _ = assert_unmodified(candidate.flattening.opes.bias, estimate, settings, points)
