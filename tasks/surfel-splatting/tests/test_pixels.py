@@ -166,11 +166,12 @@ def test_opaque_samples_and_little_light(candidate, rng):
 def test_little_opacity_has_a_depth_as_well(candidate, rng):
     """A weighted mean, whatever the sum of the weights."""
     given = splats(rng, 5)
-    alphas, depths = rng.uniform(0.5, 1.0, (5, 6)) * 1e-12, rng.uniform(1.0, 9.0, (5, 6))
-    found = composited(candidate, alphas, depths, given)
-    np.testing.assert_allclose(found["mean_depth"], np.average(depths, axis=0, weights=alphas), rtol=1e-6)
-    np.testing.assert_allclose(found["normal"], alphas.T @ given["normals"], rtol=1e-6, atol=1e-20)
-    np.testing.assert_allclose(found["median_depth"], depths[4], rtol=1e-12)
+    for scale in (1e-12, 1e-60):
+        alphas, depths = rng.uniform(0.5, 1.0, (5, 6)) * scale, rng.uniform(1.0, 9.0, (5, 6))
+        found = composited(candidate, alphas, depths, given)
+        np.testing.assert_allclose(found["mean_depth"], np.average(depths, axis=0, weights=alphas), rtol=1e-6)
+        np.testing.assert_allclose(found["normal"], alphas.T @ given["normals"], rtol=1e-6, atol=1e-8 * scale)
+        np.testing.assert_allclose(found["median_depth"], depths[4], rtol=1e-12)
 
 
 @compositing
@@ -247,8 +248,8 @@ def test_samples_without_weight_may_be_anywhere(candidate, rng):
     for value in (np.inf, np.nan, -np.inf, 1e300, -1.0):
         found = candidate.surfels.losses.depth_distortion(weights, np.where(lost, value, depths))
         assert_equivalent(found, expected, rtol=1e-6)
-    little = candidate.surfels.losses.depth_distortion(1e-12 * weights, depths)  # is not nothing
-    assert_equivalent(little * 1e24, expected, rtol=1e-6)
+    little = candidate.surfels.losses.depth_distortion(1e-60 * weights, depths)  # is not nothing
+    assert_equivalent(little * 1e120, expected, rtol=1e-6)
 
 
 @spreading
@@ -307,9 +308,12 @@ def rendered(rng, pixels):
 
 def consistency(side, given, depth, camera):
     rendering = side.surfels.records.Rendering(**given)
-    return assert_unmodified(
+    found = assert_unmodified(
         side.surfels.losses.normal_consistency, rendering, depth, side.surfels.camera.Camera(**camera)
     )
+    for name in ("opacity", "normal"):
+        np.testing.assert_array_equal(getattr(rendering, name), given[name])
+    return found
 
 
 def inside(width, height):
@@ -352,7 +356,9 @@ def test_curved_surfaces_with_holes(candidate, reference, rng):
             surface /= -np.linalg.norm(surface) * np.sign(surface @ points[pixel])
             expected[pixel] = given["opacity"][pixel] - given["normal"][pixel] @ surface
     assert np.count_nonzero(expected) > 5
-    assert_equivalent(consistency(candidate, given, depth, camera), expected, rtol=1e-6, atol=1e-9, check_dtype=True)
+    for unit in (1.0, 1e-8, 1e6):
+        found = consistency(candidate, given, unit * depth, camera)
+        assert_equivalent(found, expected, rtol=1e-6, atol=1e-9, check_dtype=True)
 
 
 @bending

@@ -52,6 +52,12 @@ def scene(rng, camera, count=12, depths=(1.0, 4.0)):
     }
 
 
+def enlarged(surfels, camera, unit):
+    """The same scene, seen by the same camera, in another unit of length."""
+    lengths = {name: unit * camera[name] for name in ("translation", "near")}
+    return surfels | {name: unit * surfels[name] for name in ("positions", "scales")}, camera | lengths
+
+
 def projected(side, surfels, camera):
     return side.surfels.splatting.project(side.surfels.model.Surfels(**surfels), side.surfels.camera.Camera(**camera))
 
@@ -63,9 +69,11 @@ def projected(side, surfels, camera):
 def test_splats_are_those_of_the_authors(candidate, reference, rng):
     camera = view(rng)
     surfels = scene(rng, camera, 20, (-2.0, 4.0))
-    found, expected = (parts(projected(side, surfels, camera), SPLATS) for side in (candidate, reference))
-    assert 0 < len(expected["index"]) < 20
-    assert_equivalent(found, expected, rtol=1e-6, check_dtype=True)
+    for unit in (1.0, 1e-8, 1e6):
+        given = enlarged(surfels, camera, unit)
+        found, expected = (parts(projected(side, *given), SPLATS) for side in (candidate, reference))
+        assert 0 < len(expected["index"]) < 20
+        assert_equivalent(found, expected, rtol=1e-6, check_dtype=True)
 
 
 @projecting
@@ -188,9 +196,12 @@ def test_samples_are_those_of_the_authors(candidate, reference, rng):
     pixels = rng.uniform(0.0, 7.0, (50, 2))
     pixels[7] = 1e9, 3.0  # far outside of the image
     settings = {"min_alpha": 0.03, "max_alpha": 0.8, "filter_width": rng.uniform(0.4, 0.9)}
-    found, expected = (sampled(side, reference, surfels, camera, pixels, **settings) for side in (candidate, reference))
-    assert 0 < np.count_nonzero(expected["alphas"]) < expected["alphas"].size
-    assert_equivalent(found, expected, rtol=1e-6, atol=1e-12, check_dtype=True)
+    for unit in (1.0, 1e-8, 1e6):
+        given = *enlarged(surfels, camera, unit), pixels
+        found, expected = (sampled(side, reference, *given, **settings) for side in (candidate, reference))
+        assert 0 < np.count_nonzero(expected["alphas"]) < expected["alphas"].size
+        assert_equivalent(found["alphas"], expected["alphas"], rtol=1e-6, atol=1e-12, check_dtype=True)
+        assert_equivalent(found["depths"], expected["depths"], rtol=1e-6, atol=1e-12 * unit, check_dtype=True)
 
 
 @sampling
@@ -353,6 +364,17 @@ def test_no_splats_and_no_pixels(candidate, reference, rng):
     for given, pixels, shape in ((none, rng.uniform(size=(5, 2)), (0, 5)), (surfels, np.zeros((0, 2)), (4, 0))):
         found = sampled(candidate, reference, given, camera, pixels)
         assert [found["alphas"].shape, found["depths"].shape] == [shape, shape]
+
+
+@projecting
+def test_surfels_are_not_modified(candidate, rng):
+    camera = view(rng)
+    surfels = scene(rng, camera, 6)
+    kept, seen = candidate.surfels.model.Surfels(**surfels), candidate.surfels.camera.Camera(**camera)
+    splats = candidate.surfels.splatting.project(kept, seen)
+    np.testing.assert_allclose(np.sum(splats.normals**2, axis=1), np.ones(6), rtol=1e-6)
+    assert_equivalent(parts(kept, surfels), surfels, rtol=0.0, atol=0.0)
+    assert_equivalent(parts(seen, camera), camera, rtol=0.0, atol=0.0)
 
 
 @sampling
