@@ -65,12 +65,12 @@ def test_the_counts_are_those_of_the_segmentations(candidate, reference, rng):
 @counting
 def test_large_counts_empty_corpora_and_negative_counts(candidate, rng):
     run, theirs = candidate.pathpiece.construction.count_tokens, vocabulary(candidate, [b"aa"])
-    times = int(rng.integers(10**11, 10**12))
+    times = int(rng.integers(10**14, 10**15))
     found = run({b"aaaaa": times, b"b": 1}, theirs)
     assert found[256] == 2 * times
     assert found[97] == times
     assert found.sum() == 3 * times + 1
-    letter, size, times = text(rng, 1), int(rng.integers(4700, 4900)) * 2 + 1, 10**12 - 1 - 2 * int(rng.integers(1000))
+    letter, size, times = text(rng, 1), int(rng.integers(5, 20)) * 2 + 1, 10**15 - 1 - 2 * int(rng.integers(1000))
     found = run({letter * size: times}, vocabulary(candidate, [], 1))
     assert int(found[letter[0]]) == size * times  # odd and above 2**53: no float64
     assert_equivalent(run({}, theirs), np.zeros(257, dtype=np.int64), check_dtype=True)
@@ -136,6 +136,9 @@ def test_occurrences_add_up_and_weigh_as_much_as_their_pieces(candidate, referen
     theirs = vocabulary(candidate, [letter * 2])
     found = candidate.pathpiece.construction.increases({letter * 6: times[0], letter * 4 + b"-": times[1]}, theirs)
     assert int(found[256]) == 3 * times[0] + 2 * times[1]
+    size, often = int(rng.integers(5, 20)) * 2 + 1, 10**15 - 1 - 2 * int(rng.integers(1000))
+    found = candidate.pathpiece.construction.increases({letter * 2 * size: often}, theirs)
+    assert int(found[256]) == size * often  # odd and above 2**53: no float64
     theirs = vocabulary(candidate, [letter * 2, letter * 3])
     found = candidate.pathpiece.construction.increases({letter * 2: times[0], letter * 3: 0}, theirs)
     assert found[256:].tolist() == [times[0], 0]
@@ -182,6 +185,16 @@ def test_of_equal_increases_the_wider_and_then_the_later_token_goes(candidate, r
             found = candidate.pathpiece.construction.shrink({b"xyz": 5}, vocabulary(candidate, tokens), size, batch)
             kept = sorted(order[: size - 256])
             assert_equivalent(list(found.tokens[256:]), [tokens[index] for index in kept])
+
+
+@shrinking
+def test_large_increases_differ_by_one(candidate, rng):
+    """As float64, they are equal: a multiple of four above 2**53, and one more. Of equal ones, the second would go."""
+    first, second = (bytes([letter]) * 2 for letter in rng.permutation(list(b"abcd"))[:2])
+    size, times = int(rng.integers(10, 20)), 10**15 - 4 * int(rng.integers(1, 1000))
+    corpus = {first * size: times, second * size: times, second: 1}
+    found = candidate.pathpiece.construction.shrink(corpus, vocabulary(candidate, [first, second]), 257, 1)
+    assert_equivalent(list(found.tokens[256:]), [second])
 
 
 @shrinking
