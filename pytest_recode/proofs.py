@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from pytest_recode.task import Files
+
+ProofPart = Literal["right", "wrong", "equivalent"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +28,9 @@ class WrongAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proofs:
-    """The contents of a task's `proofs/`, read only when a task is validated.
+    """One part of a task's `proofs/`, read only when a task is validated. The fields of the other parts are empty.
+
+    A check reads only the part that it needs, so that a mistake in another one does not stop it.
 
     `right`: complete answers by name. `equivalent`: mutants that compute the same as the reference, with the line of
     `equivalent.txt` that lists each.

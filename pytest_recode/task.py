@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_recode.proofs import Proofs
+    from pytest_recode.proofs import ProofPart, Proofs
 
 Files = Mapping[str, bytes]
 """File contents by POSIX path, relative and without `..`."""
@@ -140,7 +140,8 @@ class Task:
     load: Callable[[], Parts] = field(repr=False, compare=False)
     reference: Callable[[], Files] | None = field(default=None, repr=False, compare=False)
     """Returns only the reference, if the format can read it without the repository."""
-    proofs: Callable[[], Proofs] | None = field(default=None, repr=False, compare=False)
+    proofs: Callable[[ProofPart], Proofs] | None = field(default=None, repr=False, compare=False)
+    """Reads one part of the proofs."""
     paper: Paper = Paper()
     domain: str = ""
     tags: tuple[str, ...] = ()

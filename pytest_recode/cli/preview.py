@@ -185,7 +185,7 @@ def _mutants(task: Task) -> str:
     from pytest_recode.validation.checks import proofs_of
     from pytest_recode.validation.mutants import mutants
 
-    found, equivalent = mutants(task.load().reference, task.interfaces), proofs_of(task).equivalent
+    found, equivalent = mutants(task.load().reference, task.interfaces), proofs_of(task, "equivalent").equivalent
     rows = [(each.place, each.name, equivalent.get(each.name)) for each in found]
     return mutants_text(task.id, rows)
 
@@ -228,7 +228,7 @@ def _targets(given: argparse.Namespace, task: Task, parts: Parts) -> tuple[str, 
 
     found = mutants(parts.reference, task.interfaces)
     number, mutant = chosen(found, given.mutant)
-    line = proofs_of(task).equivalent.get(mutant.name)
+    line = proofs_of(task, "equivalent").equivalent.get(mutant.name)
     reference, changed = (each.decode("utf-8", "replace") for each in (parts.reference[mutant.path], mutant.source))
     about = [unified_diff(mutant.path, reference, changed), f"    {mutant.name}"]
     about += [f"equivalent.txt:{line} lists it as equivalent to the reference."] if line else []

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from random import Random
 
-from pytest_recode.proofs import Proofs, WrongAnswer
+from pytest_recode.proofs import ProofPart, Proofs, WrongAnswer
 from pytest_recode.simulated.parts import broken
 from pytest_recode.slots import emptied
 from pytest_recode.task import Files, Parts, Task
@@ -72,8 +72,9 @@ class Answer:
 class Check:
     """Answers, and whether each must solve the task; None: count the share that fails.
 
-    `seeded`: grade each answer with several secret seeds. `alone`: in a grader of its own each time, as in an episode. `means_nothing`: a case that such an answer passes is weak.
-    `mutated`: the interface whose code in the reference is mutated.
+    `seeded`: grade each answer with several secret seeds. `alone`: in a grader of its own each time, as in an episode. `means_nothing`:
+    a case that such an answer passes is weak. `mutated`: the interface whose code in the reference is mutated. `reads`: the part of the
+    proofs that the check needs.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Check:
     alone: bool = False
     means_nothing: bool = False
     mutated: str = ""
+    reads: ProofPart | None = None
 
 
 def _constant(body: str) -> str:
@@ -90,9 +92,9 @@ def _constant(body: str) -> str:
     return (_NUMPY if "numpy" in body else "") + _MODULE.format(body=body)
 
 
-def proofs_of(task: Task) -> Proofs:
-    """The proofs of `task`, empty if it has none. Raises `UserError`."""
-    return task.proofs() if task.proofs is not None else Proofs()
+def proofs_of(task: Task, part: ProofPart | None) -> Proofs:
+    """One part of the proofs of `task`, or none; empty if it has none. Raises `UserError`."""
+    return Proofs() if task.proofs is None or part is None else task.proofs(part)
 
 
 def checks(task: Task) -> tuple[Check, ...]:
@@ -153,6 +155,7 @@ PROOF_CHECKS = (
         ],
         must_solve=True,
         seeded=True,
+        reads="right",
     ),
     Check(
         name="wrong",
@@ -161,6 +164,7 @@ PROOF_CHECKS = (
         ],
         must_solve=False,
         seeded=True,
+        reads="wrong",
     ),
 )
 
@@ -183,6 +187,7 @@ def _mutants_of(interface: str) -> Check:
         answers=lambda _task, _parts, _proofs: [],
         must_solve=None,
         mutated=interface,
+        reads="equivalent",
     )
 
 

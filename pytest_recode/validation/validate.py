@@ -39,7 +39,7 @@ def validate(
     Raises `GraderError`, `SandboxError`, `UserError`.
     """
     parts = task.load()
-    proofs = proofs_of(task)
+    proofs = proofs_of(task, check.reads)
     common.sandbox.ready(task.environment)
     gradings = Gradings(task, parts, common, graded)
     count = seeds if check.seeded and seed is None else 1

@@ -94,36 +94,48 @@ def test_what_a_proof_finds_fails_its_check(
 
 
 @pytest.mark.parametrize(
-    ("files", "says"),
+    ("files", "check", "says"),
     [
-        ({"proofs/notes.md": "x"}, "notes.md: unknown file; proofs/ may contain right, wrong and equivalent.txt"),
-        ({"proofs/right/sum/other.py": "x"}, "other.py: is not a target; an answer may contain only: answer.py"),
+        (
+            {"proofs/notes.md": "x"},
+            "right",
+            "notes.md: unknown file; proofs/ may contain right, wrong and equivalent.txt",
+        ),
+        (
+            {"proofs/right/sum/other.py": "x"},
+            "right",
+            "other.py: is not a target; an answer may contain only: answer.py",
+        ),
         (
             {"proofs/right/sum/answer.py": None, "proofs/right/sum/x.py": ""},
+            "right",
             "answer.py: no such file; an answer must contain every target",
         ),
-        ({"proofs/right/alone.py": ""}, "alone.py: must be a directory that contains the targets"),
-        ({"proofs/wrong/no-sign/requirement.yaml": None}, "requirement.yaml: no such file"),
+        ({"proofs/right/alone.py": ""}, "right", "alone.py: must be a directory that contains the targets"),
+        ({"proofs/wrong/no-sign/requirement.yaml": None}, "wrong", "requirement.yaml: no such file"),
         (
             {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT.replace("keeps", "drops")},
+            "wrong",
             "requirement.yaml:1: requirement: must be a verbatim quotation from instruction.md or paper.md",
         ),
         (
             {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT.replace("answer.twice", "answer.thrice")},
+            "wrong",
             "requirement.yaml:2: interface: must be one of answer.twice, answer.half, not 'answer.thrice'",
         ),
         (
             {"proofs/equivalent.txt": "answer.py: a -> b\nanswer.py: a -> b\n"},
+            "mutants-answer.half",
             "equivalent.txt:2: is also listed in line 1; keep one",
         ),
     ],
 )
 @pytest.mark.mostly_slow(one_in=3)
 def test_a_mistake_in_the_proofs_is_one_line(
-    make_task: MakeTask, recode: Run, files: dict[str, str | None], says: str
+    make_task: MakeTask, recode: Run, files: dict[str, str | None], check: str, says: str
 ) -> None:
     make_task(files={**PROVED, **files})
-    result = recode("--recode-validate", "-k", "right")
+    result = recode("--recode-validate", "-k", check)
     result.assert_outcomes(errors=1)
     assert says in words(result)
 
@@ -159,11 +171,14 @@ def test_a_wrong_answer_may_be_given_by_its_changes_of_the_reference(make_task: 
     [
         (
             {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT + CHANGED.replace("return x * TWO", "return", 1)},
-            "requirement.yaml:6: changes: this text occurs 0 times in reference/answer.py; give whole lines",
+            "requirement.yaml:6: changes: this text occurs 0 times in reference/answer.py; copy the text from there again",
         ),
         (
-            {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT + CHANGED.replace("    return x * TWO", "x", 1)},
-            "times in reference/answer.py; give whole lines that occur once",
+            {
+                "proofs/wrong/no-sign/requirement.yaml": REQUIREMENT
+                + CHANGED.replace("|2\n          return x * TWO", "TWO", 1)
+            },
+            "times in reference/answer.py; add text before or after it, until it occurs once",
         ),
         (
             {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT + CHANGED.replace("file: answer.py", "file: a.py")},
@@ -184,9 +199,25 @@ def test_a_mistake_in_changes_is_one_line(
     make_task: MakeTask, recode: Run, files: dict[str, str | None], says: str
 ) -> None:
     make_task(files={**IN_CHANGES, **files})
-    result = recode("--recode-validate", "-k", "right")
+    result = recode("--recode-validate", "-k", "wrong")
     result.assert_outcomes(errors=1)
     assert says in words(result)
+
+
+@pytest.mark.parametrize(
+    ("files", "check"),
+    [
+        ({"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT + CHANGED.replace("TWO", "THREE", 1)}, "wrong answers"),
+        ({"proofs/right/sum/other.py": "x"}, "right answers"),
+    ],
+)
+def test_a_mistake_in_a_part_of_the_proofs_stops_only_the_check_that_reads_it(
+    make_task: MakeTask, recode: Run, files: dict[str, str | None], check: str
+) -> None:
+    make_task(files={**IN_CHANGES, **files})
+    result = recode("--recode-validate")
+    result.assert_outcomes(passed=7, errors=1)
+    assert f"tiny {check} error" in words(result)
 
 
 def test_an_episode_does_not_read_the_proofs(make_task: MakeTask, recode: Run) -> None:

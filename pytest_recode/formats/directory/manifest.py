@@ -19,7 +19,7 @@ from pytest_recode.formats.links import link_refused, refuse_links
 from pytest_recode.task import SECRET, Environment, Limits, Oracle, Paper, Task
 
 if TYPE_CHECKING:
-    from pytest_recode.proofs import Proofs
+    from pytest_recode.proofs import ProofPart, Proofs
 
 MANIFEST = "task.yaml"
 SCHEMA = 1
@@ -82,10 +82,12 @@ def load(path: Path) -> tuple[Task, ...]:
     )
 
 
-def _read_proofs(root: Path, targets: tuple[str, ...], interfaces: tuple[str, ...], disk_mb: int) -> Proofs:
+def _read_proofs(
+    root: Path, targets: tuple[str, ...], interfaces: tuple[str, ...], disk_mb: int, part: ProofPart
+) -> Proofs:
     from pytest_recode.formats.directory.proofs import read_proofs  # only a validation reads them
 
-    return read_proofs(root, targets, interfaces, disk_mb)
+    return read_proofs(root, targets, interfaces, disk_mb, part)
 
 
 @cache

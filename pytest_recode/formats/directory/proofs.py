@@ -13,7 +13,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.formats.document import At, Document, fault, read, text_of
 from pytest_recode.formats.fields import Check, mapping, one_of, several, text, wrong
 from pytest_recode.formats.files import SKIPPED, entries_of, files_below
-from pytest_recode.proofs import Proofs, WrongAnswer
+from pytest_recode.proofs import ProofPart, Proofs, WrongAnswer
 from pytest_recode.task import Files
 from pytest_recode.wording import some_of
 
@@ -37,8 +37,10 @@ class _Change:
     new: str
 
 
-def read_proofs(root: Path, targets: tuple[str, ...], interfaces: tuple[str, ...], disk_mb: int) -> Proofs:
-    """The proofs of the task in `root`, empty if it has none. Raises `UserError`."""
+def read_proofs(
+    root: Path, targets: tuple[str, ...], interfaces: tuple[str, ...], disk_mb: int, part: ProofPart
+) -> Proofs:
+    """One part of the proofs of the task in `root`, empty if it has none. Raises `UserError`."""
     proofs = root / DIRECTORY
     if not proofs.exists():
         return Proofs()
@@ -47,13 +49,15 @@ def read_proofs(root: Path, targets: tuple[str, ...], interfaces: tuple[str, ...
             raise UserError(
                 f"{proofs / entry.name}: unknown file; proofs/ may contain {', '.join(_KNOWN[:-1])} and {_KNOWN[-1]}"
             )
+    if part == "right":
+        return Proofs(right={path.name: _answer(path, targets, disk_mb) for path in _directories(proofs / "right")})
+    if part == "equivalent":
+        return Proofs(equivalent=_equivalent(proofs / EQUIVALENT))
     stated, reference = _stated(root), root / "reference"
     return Proofs(
-        right={path.name: _answer(path, targets, disk_mb) for path in _directories(proofs / "right")},
         wrong=tuple(
             _wrong(path, targets, interfaces, stated, reference, disk_mb) for path in _directories(proofs / "wrong")
-        ),
-        equivalent=_equivalent(proofs / EQUIVALENT),
+        )
     )
 
 
@@ -176,7 +180,12 @@ def _changed(reference: Path, targets: tuple[str, ...], document: Document, chan
             raise fault(
                 document,
                 ("changes", number, "old"),
-                f"changes: this text occurs {times} times in {reference.name}/{change.file}; give whole lines that occur once",
+                f"changes: this text occurs {times} times in {reference.name}/{change.file}; "
+                + (
+                    "add text before or after it, until it occurs once"
+                    if times
+                    else "copy the text from there again, with its indentation"
+                ),
             )
         texts[change.file] = texts[change.file].replace(change.old, change.new)
     return {target: text.encode() for target, text in texts.items()}
