@@ -31,7 +31,7 @@ def yaml_of(page: str) -> str:
 
 def test_the_manifest_shown_is_a_good_one(tmp_path: Path) -> None:
     files = {
-        "reference/sinkhorn.py": "x = 1\n",
+        "reference/sinkhorn.py": "def transport_plan(): ...\n\n\ndef cost(): ...\n",
         "reference/stats.py": None,
         "environment/requirements.txt": "numpy\n",
         "tests/test_stats.py": "import pytest\n\n\n@pytest.mark.interface('sinkhorn.cost')\ndef test_cost(candidate): ...\n",

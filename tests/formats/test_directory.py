@@ -514,6 +514,70 @@ def test_what_vanishes_after_collection_is_said_when_it_is_read(tmp_path: Path) 
     )
 
 
+CLASSES = """\
+from base import Base
+
+LIMIT = 3
+if LIMIT:
+    first, second = 1, 2
+
+
+def mean(values):
+    return sum(values) / len(values)
+
+
+class Own:
+    kept = 0
+
+    def __init__(self):
+        self.total = 0
+
+    def add(self):
+        global hidden
+        hidden = 1
+
+
+class Heir(Base):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("stats.meen", ("'stats.meen'", "'stats.mean'?", "stats.mean, stats.Own", "correct one of the two files")),
+        ("stats.own.add", ("'stats.own.add'", "'stats.Own.add'?")),
+        ("stats.Own.ad", ("'stats.Own.ad'", "'stats.Own.add'?")),
+    ],
+)
+def test_an_interface_that_the_reference_does_not_define_is_an_error_of_the_manifest(
+    tmp_path: Path, name: str, parts: tuple[str, ...]
+) -> None:
+    """Also if feedback.yaml has the right name."""
+    manifest = MANIFEST + f"interfaces:\n  - stats.LIMIT\n  - {name}\n"
+    files = {"reference/stats.py": CLASSES, "feedback.yaml": "stats.mean: {analysis: x}\n"}
+    text = refusal(write(tmp_path, manifest, files))
+    assert_message(text, "ROOT/task.yaml:7: interfaces[1]", "reference/stats.py", *parts)
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        *((name, CLASSES) for name in ("stats.first", "stats.hidden", "stats.Base.run", "stats.Heir.run")),
+        *((name, CLASSES) for name in ("stats.Own.total", "stats.Own.kept", "stats.Own.__call__", "stats.mean.cache")),
+        ("stats.new", "from base import *\n"),
+        ("stats.new", "def __getattr__(name):\n    return name\n"),
+        ("stats.new", "globals().update(new=1)\n"),
+        ("stats.new", "print 1\n"),
+    ],
+)
+def test_an_interface_that_the_reference_may_define_is_left_to_the_tests(
+    tmp_path: Path, name: str, source: str
+) -> None:
+    files = {"reference/stats.py": source}
+    FORMAT.load(write(tmp_path, MANIFEST + f"interfaces: [{name}]\n", files))[0].load()
+
+
 FEEDBACK_FIELDS = "category, description, analysis, suggestion, correction"
 BAD_FEEDBACK: dict[str, tuple[str, tuple[str, ...]]] = {
     "unknown interface": (

@@ -120,7 +120,7 @@ def test_last_failed_and_stepwise_know_episodes(
     make_task: Callable[..., Path], pytester: pytest.Pytester, agents: None
 ) -> None:
     make_task("a")
-    make_task("b", files={"reference/answer.py": "def twice(x):\n    return x\n"})
+    make_task("b", files={"reference/answer.py": "def twice(x):\n    return x\n\n\ndef half(x):\n    return x / 2\n"})
     args = ("--recode-sandbox=process", "--recode-agent=reference", "--recode-turns=1")
     pytester.runpytest_subprocess(*args).assert_outcomes(passed=1, failed=1)
     again = pytester.runpytest_subprocess(*args, "--lf")

@@ -22,7 +22,7 @@ _DEFINES_A_TEST = re.compile(rb"^([ \t]*)(?:async def|def|class) +([tT]est\w*)",
 _UNDECORATED = re.compile(rb"(?:\A|(?:\A|\n)(?![@)])[^\n]*\n)\n*def test_")
 _MARKED = re.compile(rb"\.interface\(\s*[\"']([^\"']*)[\"']\s*\)")
 _REACHES_ELSEWHERE = re.compile(rb"pytest_plugins|modules|frame|__import__|import_module")
-_MAY_CHANGE_NAMES = frozenset(
+MAY_CHANGE_NAMES = frozenset(
     {"exec", "eval", "compile", "globals", "locals", "vars", "setattr", "delattr", "__dict__", "__getattr__"}
     | {"pytestmark", "__test__"}
 )
@@ -53,8 +53,8 @@ def _defined_twice(data: bytes) -> str:
     heads = Counter(_DEFINES_A_TEST.findall(data))
     if max(heads.values(), default=0) < 2 or (module := _parsed(data)) is None:  # parsing takes 10 ms and more
         return ""
-    names = Counter(_names(module))
-    if names.keys() & (_MAY_CHANGE_NAMES - {"pytestmark", "__test__"}):
+    names = Counter(names_in(module))
+    if names.keys() & (MAY_CHANGE_NAMES - {"pytestmark", "__test__"}):
         return ""
     for scope, body in _blocks(module):
         first: dict[str, int] = {}
@@ -106,8 +106,8 @@ def _may_hold_a_test(data: bytes) -> bool:
     if _SURELY_A_TEST.search(data):
         return True
     module = _parsed(data)
-    names = _MAY_CHANGE_NAMES if module is None else set(_names(module))
-    return any(name in _MAY_CHANGE_NAMES or name.startswith(("test", "Test", "*")) for name in names)
+    names = MAY_CHANGE_NAMES if module is None else set(names_in(module))
+    return any(name in MAY_CHANGE_NAMES or name.startswith(("test", "Test", "*")) for name in names)
 
 
 def _without_interface(stem: str, data: bytes, interfaces: list[str]) -> Iterator[str]:
@@ -118,8 +118,8 @@ def _without_interface(stem: str, data: bytes, interfaces: list[str]) -> Iterato
     ):
         return
     module = _parsed(data)
-    names = Counter(() if module is None else _names(module))
-    if module is None or names.keys() & _MAY_CHANGE_NAMES or "*" in names:
+    names = Counter(() if module is None else names_in(module))
+    if module is None or names.keys() & MAY_CHANGE_NAMES or "*" in names:
         return
     for function in module.body:
         if not isinstance(function, ast.FunctionDef) or not function.name.startswith("test_"):
@@ -147,9 +147,9 @@ def _parsed(data: bytes) -> ast.Module | None:
             return None
 
 
-def _names(module: ast.Module) -> Iterator[str]:
-    """Every occurrence of a name in a file, including string constants, which may be used as names."""
-    for node in ast.walk(module):
+def names_in(tree: ast.AST) -> Iterator[str]:
+    """Every occurrence of a name in a file or a part of it, including string constants, which may be used as names."""
+    for node in ast.walk(tree):
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
                 yield name

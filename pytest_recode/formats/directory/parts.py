@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pytest_recode.faults import UserError
 from pytest_recode.formats.directory import hidden_tests
+from pytest_recode.formats.directory.interface_check import undefined
 from pytest_recode.formats.document import fault, read, text_of
 from pytest_recode.formats.fields import unknown, wrong
 from pytest_recode.formats.files import files_below
@@ -35,6 +36,10 @@ def read_parts(root: Path, targets: tuple[str, ...], interfaces: tuple[str, ...]
     paper = root / "paper.md"
     reference = files_below(root / "reference", disk_mb)
     _only_targets(root, reference, targets)
+    if missing := undefined(interfaces, targets, reference):
+        number, what = missing
+        document = read(root / "task.yaml", most=_LARGEST_TEXT)
+        raise fault(document, ("interfaces", number), f"interfaces[{number}]: {what}")
     tests = files_below(root / "tests", disk_mb)
     for name in tests:
         if is_test(name.rpartition("/")[2]):
