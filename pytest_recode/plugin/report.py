@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_recode.faults import RecordsError, UserError
-from pytest_recode.plugin import distributed, gate, github, markdown_file, summary
+from pytest_recode.plugin import distributed, gate, github, markdown_file, selection, summary
 from pytest_recode.plugin.items import RecodeItem, TaskItem, episode_properties
 from pytest_recode.plugin.log_warnings import LogToWarnings, RecodeWarning, warn
 from pytest_recode.plugin.report_data import NO_DATA, ReportData, ValidationData, attach, data_of, share
@@ -179,14 +179,19 @@ class Reporter:
         report.user_properties = episode_properties(record, self.run.out)
         return {"record": record}
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Warn about unknown keys in `-m recode(...)`, before `-m` selects items."""
-        expression = self.run.config.getoption("markexpr", "") or ""
-        if "recode(" not in expression or not distributed.speaks(self.run.config):
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
+        """Warn about what `-m recode(...)` names and no task has, and if nothing is selected, also about such words in `-k`."""
+        collected = [*items]
+        yield
+        config = self.run.config
+        if not distributed.speaks(config):
             return
-        marks = [mark.kwargs for item in items if isinstance(item, TaskItem) for mark in item.iter_markers("recode")]
-        for line in summary.unknown_keys(expression, marks):
+        marker, keyword = (config.getoption(name, "") or "" for name in ("markexpr", "keyword"))
+        lines = selection.unknown_in_marker(marker, collected) if "recode(" in marker else []
+        if not items:
+            lines += selection.unknown_in_keywords(keyword, collected)
+        for line in lines:
             warn(self.run.config, line, __file__, 0)
 
     @pytest.hookimpl(tryfirst=True)

@@ -6,11 +6,9 @@ of `metrics/score.py`, and `render/words.py` the sentences.
 
 from __future__ import annotations
 
-import ast
-import difflib
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -28,32 +26,6 @@ def solved(records: Sequence[EpisodeSummary]) -> tuple[int, float]:
     """How many episodes finished without an error, and the percentage of them that solved their task."""
     played = [record["outcome"] == "solved" for record in records if record["outcome"] != "error"]
     return len(played), 100 * sum(played) / max(len(played), 1)
-
-
-def unknown_keys(expression: str, marks: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A warning for each key in `-m recode(key=value)` that no mark has: pytest selects nothing for it, without a message.
-
-    Expressions that pytest accepts and Python cannot parse are not checked.
-    """
-    try:
-        tree = ast.parse(expression.strip(), mode="eval")
-    except SyntaxError:
-        return []
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    keys = [
-        each.arg
-        for call in calls
-        if isinstance(call.func, ast.Name) and call.func.id == "recode"
-        for each in call.keywords
-        if each.arg
-    ]
-    known = sorted({key for mark in marks for key in mark})
-    lines = []
-    for key in dict.fromkeys(key for key in keys if known and key not in known):
-        near = difflib.get_close_matches(key, known, 1)
-        guess = f" (did you mean {near[0]}?)" if near else ""
-        lines.append(f"-m recode({key}=…): no task has {key!r}{guess}: choose from {', '.join(known)}")
-    return lines
 
 
 def played_how(run: Run) -> list[str]:

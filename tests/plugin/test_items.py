@@ -87,6 +87,43 @@ def test_a_key_that_no_task_has_is_said_with_those_there_are(
         assert "did you mean" not in words(recode(*given, "-m", right))
 
 
+@pytest.mark.slow
+@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.parametrize(
+    ("select", "subject", "parts"),
+    [
+        ("-m recode(subset='quikc')", "-m recode(subset='quikc')", ("did you mean quick?", "'own', 'quick'")),
+        ("-m recode(domain='math')", "-m recode(domain='math')", ("no task has this domain: choose from 'ml', 'nlp'",)),
+        ("-m recode and not recode(attempt=2)", "-m recode(attempt=2)", ("no task has this attempt: choose from 1",)),
+        ("-m recode(difficulty='hard') or slow", "-m recode(difficulty='hard')", ("choose from 'easy'",)),
+        ("-k tinny", "-k tinny", ("did you mean tiny?", "ids of tasks (other, tiny)")),
+        ("-k tiny and (grauate or L0)", "-k grauate", ("ids of tasks (other, tiny), domains, tags",)),
+    ],
+)
+def test_what_no_task_has_is_said_with_the_choices(
+    make_task: Callable[..., Path], recode: Run, workers: str, select: str, subject: str, parts: tuple[str, ...]
+) -> None:
+    make_task(manifest="subsets: [quick, own]\n")
+    make_task("other", domain="nlp")
+    option, expression = select.split(" ", 1)
+    result = recode(workers, "--recode-model=sim/graduate", "--recode-feedback=none", option, expression)
+    assert words(result).count(f"recode: {subject}:") == 1
+    assert_message(words(result), f"recode: {subject}", *parts)
+
+
+@pytest.mark.slow
+def test_what_a_task_has_is_no_reason_for_a_warning(make_task: Callable[..., Path], recode: Run) -> None:
+    """Nor are words of -k beside which something is selected, because they may belong to other tests."""
+    make_task(manifest="subsets: [quick, own]\n")
+    for select in (
+        ("-m", "recode(subset='own') or recode(subset='quick')"),
+        ("-m", "recode(domain='ml', difficulty='easy', attempt=1, model='')"),
+        ("-k", "tiny and not flaky"),
+        ("-k", "tiny and not recode"),
+    ):
+        assert "choose from" not in words(recode("--collect-only", *select)), select
+
+
 def test_without_a_model_items_are_skipped_and_nothing_is_written(
     make_task: Callable[..., Path], recode: Run, pytester: pytest.Pytester, workers: str
 ) -> None:
