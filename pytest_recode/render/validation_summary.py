@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_recode.metrics.validation import TaskFindings, by_task
 from pytest_recode.render.summary_tables import table
-from pytest_recode.render.words import plural
+from pytest_recode.render.words import plural, share
 from pytest_recode.verdict import legible
 from pytest_recode.wording import some_of
 
@@ -42,8 +42,8 @@ def summary(facts: Sequence[Mapping[str, Any]], *, verbosity: int = 0) -> list[s
         for survivor in fact.get("survivors", ())
         for line in ["", f"{fact['task']}: survives every case: {survivor['place']}{_in(survivor)}", *_lines(survivor)]
     ]
-    share = (
-        [f"small mutations that the tests detect: {noticed} of {tried}, {100 * noticed / tried:.1f} %"] if tried else []
+    detected = (
+        [f"small mutations that the tests detect: {noticed} of {tried}, {share(noticed, tried)}"] if tried else []
     )
     oracles = [fact["task"] for fact in facts if fact["check"] == "removed" and fact.get("problem")]
     blind = [f"weak oracles ({len(oracles)}), which pass without the block: {', '.join(oracles)}"] if oracles else []
@@ -69,7 +69,7 @@ def summary(facts: Sequence[Mapping[str, Any]], *, verbosity: int = 0) -> list[s
         *blind,
         *_cases_without_proof(tasks),
         *sentences,
-        *share,
+        *detected,
         *numbers,
     ]
     return [legible(line, keep="\t") for line in lines]
@@ -85,7 +85,7 @@ def in_one_line(task: TaskFindings) -> str:
     parts = []
     if task.mutants is not None:
         detected, tried = task.mutants
-        parts.append(f"mutants {100 * detected // tried} % of {tried}" if tried else "no mutants")
+        parts.append(f"mutants {share(detected, tried)} of {tried}" if tried else "no mutants")
     if task.wrong is not None:
         detected, tried = task.wrong
         parts.append(("" if detected == tried else f"{detected} of ") + plural(tried, "wrong answer"))

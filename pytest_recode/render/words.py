@@ -24,6 +24,11 @@ def plural(n: int, noun: str) -> str:
     return f"{n} {noun}" + ("" if n == 1 else "s")
 
 
+def share(part: int, whole: int) -> str:
+    """The percentage that `part` is of `whole`, which is not 0: rounded down to a tenth, so that only the whole is 100 %."""
+    return "100 %" if part == whole else f"{1000 * part // whole / 10:.1f} %"
+
+
 def status(record: Record | EpisodeSummary) -> str:
     """The status next to a node id; SOLVED@2 means solved in turn 2."""
     if record["outcome"] == "solved":

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from pytest_recode.render.validation_json import text
 from pytest_recode.render.validation_summary import summary
 
 SURVIVOR = {
@@ -72,8 +74,8 @@ MUTANTS = [numbered("mutants-a.f", noticed=199, tried=200), numbered("mutants-a.
 @pytest.mark.parametrize(
     ("checks", "line"),
     [
-        ([*MUTANTS, WRONG, *SEEDED], "tiny: mutants 99 % of 240, 12 wrong answers, 50 seeds"),
-        ([*MUTANTS, {**WRONG, "seeds": 1}], "tiny: mutants 99 % of 240, 12 wrong answers"),
+        ([*MUTANTS, WRONG, *SEEDED], "tiny: mutants 99.5 % of 240, 12 wrong answers, 50 seeds"),
+        ([*MUTANTS, {**WRONG, "seeds": 1}], "tiny: mutants 99.5 % of 240, 12 wrong answers"),
         ([*SEEDED, {**WRONG, "right": 11, "problem": "x"}], "tiny: 11 of 12 wrong answers"),
         ([*SEEDED, {**WRONG, "answers": 1, "right": 1}], "tiny: 1 wrong answer, 50 seeds"),
         ([*SEEDED, {**WRONG, "answers": 0, "right": 0}], "tiny: 0 wrong answers, 50 seeds"),
@@ -87,3 +89,27 @@ def test_the_numbers_of_a_task_are_its_last_line(checks: list[dict[str, Any]], l
     """A part of them is left out if not all of its checks ended; a share is never rounded up to 100 %."""
     lines = summary(checks)
     assert lines[-1] == line if line else not any(each.startswith("tiny:") for each in lines)
+
+
+@pytest.mark.parametrize(
+    ("noticed", "tried", "shown"),
+    [
+        (14, 15, "93.3 %"),
+        (57, 59, "96.6 %"),
+        (9999, 10000, "99.9 %"),
+        (1, 10001, "0.0 %"),
+        (0, 3, "0.0 %"),
+        (3, 3, "100 %"),
+    ],
+)
+def test_a_share_is_the_same_in_every_line_and_100_percent_only_if_it_is_all(
+    noticed: int, tried: int, shown: str
+) -> None:
+    mutants = numbered("mutants-a.f", checks=["mutants-a.f"], noticed=noticed, tried=tried)
+    lines = summary([mutants])
+    assert lines[-2:] == [
+        f"small mutations that the tests detect: {noticed} of {tried}, {shown}",
+        f"tiny: mutants {shown} of {tried}",
+    ]
+    document = json.loads(text([mutants], {}))
+    assert document["tasks"][0]["line"] == f"mutants {shown} of {tried}"
