@@ -61,7 +61,7 @@ def validate(
             outcomes |= {case.id: outcomes.get(case.id, False) or case.id in failed for case in verdict.cases}
         found = differing(answer.name, verdicts)
         differences += found
-        if problem := next(filter(None, (_problem(task, check, answer, each) for each in verdicts)), None):
+        if problem := next(filter(None, (_problem(task, check, answer, each, verdicts) for each in verdicts)), None):
             problems.append("\n\n".join([problem.text, *(each.text for each in found), *problem.account]))
         passing = [case.id for case in verdicts[-1].cases if case.outcome is Outcome.PASSED]
         if passing and check.means_nothing and not task.oracle.script:
@@ -108,7 +108,7 @@ def _verdicts(
                 else:
                     earlier.append(gradings.verdict(answer, seed))
             except (GraderError, SandboxError):
-                if all(_problem(task, check, answer, verdict) is None for verdict in earlier):
+                if all(_problem(task, check, answer, verdict, earlier) is None for verdict in earlier):
                     raise
                 continue  # an earlier verdict already is not as it must be
             noticing |= {case.id for case in failing(earlier[-1])}
@@ -158,8 +158,13 @@ class _Problem:
     account: tuple[str, ...] = ()
 
 
-def _problem(task: Task, check: Check, answer: Answer, verdict: Verdict) -> _Problem | None:
-    repeat = f"seed {verdict.seed} (repeat it with --recode-seed={verdict.seed})"
+def _problem(
+    task: Task, check: Check, answer: Answer, verdict: Verdict, verdicts: Sequence[Verdict]
+) -> _Problem | None:
+    """`verdicts`: those of the answer under all seeds, with `verdict`."""
+    alike = sum(_alike(answer, each, verdict) for each in verdicts)
+    times = f"{alike} of {len(verdicts)} seeds; " if len(verdicts) > 1 else ""
+    repeat = f"seed {verdict.seed} ({times}repeat it with --recode-seed={verdict.seed})"
     if check.must_solve is None:
         return None
     if check.must_solve:
@@ -174,6 +179,14 @@ def _problem(task: Task, check: Check, answer: Answer, verdict: Verdict) -> _Pro
         text=f"{task.id}: {answer.name} solves the task: its tests prove nothing. "
         "Add cases that only a right implementation passes."
     )
+
+
+def _alike(answer: Answer, one: Verdict, other: Verdict) -> bool:
+    """Whether two verdicts on an answer show the same problem."""
+    wrong = answer.violates
+    if wrong is None or one.solved or other.solved:
+        return one.solved == other.solved
+    return _fails_about(one, wrong) == _fails_about(other, wrong)
 
 
 def _unsolved_problem(task: Task, check: Check, answer: Answer, verdict: Verdict, repeat: str) -> _Problem:
@@ -206,14 +219,19 @@ def _violation_problem(
             text=f"{task.id}: {answer.name} solves the task with {repeat}, although it violates {requirement}. "
             "Add a case that fails for it under every seed."
         )
-    failed = [case for case in verdict.cases if case.outcome is not Outcome.PASSED]
-    if any(_is_about(case, wrong) for case in failed):
+    if _fails_about(verdict, wrong):
         return None
+    failed = [case for case in verdict.cases if case.outcome is not Outcome.PASSED]
     wanted = f"none of {', '.join(wrong.cases)}" if wrong.cases else f"no case of {wrong.interface}"
     return _Problem(
         text=f"{task.id}: {answer.name} fails with {repeat}, but in {wanted}: it violates {requirement}, and fails "
         f"{', '.join(case.id for case in failed)}. Add a case about the requirement, or correct requirement.yaml."
     )
+
+
+def _fails_about(verdict: Verdict, wrong: WrongAnswer) -> bool:
+    """Whether a case about the requirement fails."""
+    return any(case.outcome is not Outcome.PASSED and _is_about(case, wrong) for case in verdict.cases)
 
 
 def _is_about(case: Case, wrong: WrongAnswer) -> bool:

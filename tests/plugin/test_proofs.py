@@ -91,6 +91,7 @@ def test_what_a_proof_finds_fails_its_check(
     result = recode("--recode-validate", "-k", check)
     result.assert_outcomes(failed=1)
     assert says in words(result)
+    assert ("(3 of 3 seeds; repeat it with --recode-seed=" in words(result)) == (check in ("right", "wrong"))
 
 
 @pytest.mark.parametrize(
@@ -362,7 +363,11 @@ def test_a_case_that_depends_on_the_seed_is_named_with_the_seeds(make_task: Make
     make_task(files={**PROVED, **wrong})
     result = recode("--recode-validate", "--recode-validate-seeds=30", "-k", "wrong")
     result.assert_outcomes(failed=1)
-    assert re.search(r"Add a case that fails for it under every seed\. " + DEPENDS, words(result))
+    text = words(result)
+    assert re.search(r"Add a case that fails for it under every seed\. " + DEPENDS, text)
+    counted = re.search(r"solves the task with seed \d+ \((\d+) of 30 seeds; repeat it with", text)
+    assert counted
+    assert 0 < int(counted[1]) < 30
 
 
 @pytest.mark.slow
