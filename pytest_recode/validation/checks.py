@@ -61,11 +61,12 @@ SLOT_MUTANTS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One candidate. `violates`: the requirement that a wrong answer violates."""
+    """One candidate. `violates`: the requirement that a wrong answer violates. `constant`: what a constant answer returns."""
 
     name: str
     targets: Files
     violates: WrongAnswer | None = None
+    constant: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +140,7 @@ CHECKS = (
             Answer(
                 name=f"a target that answers {name} to everything",
                 targets=dict.fromkeys(task.targets, _constant(body).encode()),
+                constant=name,
             )
             for name, body in CONSTANTS.items()
         ],

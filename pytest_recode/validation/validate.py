@@ -17,6 +17,7 @@ from pytest_recode.validation.requirements import unmet
 from pytest_recode.validation.result import Difference, Validation
 from pytest_recode.validation.seeds import differing
 from pytest_recode.validation.sentences import unquoted
+from pytest_recode.validation.weak_cases import weak_cases
 from pytest_recode.verdict import Case, Outcome, Verdict, legible
 
 ENOUGH = 3
@@ -46,7 +47,8 @@ def validate(
     chosen = common.seeds(count) if seed is None else [seed]
     if check.mutated:
         return check_mutants(task, check, parts, proofs, gradings, chosen[0])
-    problems, warnings = [], []
+    problems: list[str] = []
+    passing: dict[str, list[str]] = {}
     differences: list[Difference] = []
     noticed = 0
     outcomes: dict[str, bool] = {}  # whether a case ever failed
@@ -63,9 +65,10 @@ def validate(
         differences += found
         if problem := next(filter(None, (_problem(task, check, answer, each, verdicts) for each in verdicts)), None):
             problems.append("\n\n".join([problem.text, *(each.text for each in found), *problem.account]))
-        passing = [case.id for case in verdicts[-1].cases if case.outcome is Outcome.PASSED]
-        if passing and check.means_nothing and not task.oracle.script:
-            warnings.append(f"{answer.name} passes {', '.join(passing)}")
+        passing[answer.constant or answer.name] = [
+            case.id for case in verdicts[-1].cases if case.outcome is Outcome.PASSED
+        ]
+    warnings = weak_cases(passing) if check.means_nothing and not task.oracle.script else []
     right = len(answers) - len(problems)
     if check.name == "reference":
         warnings += [*leaks_of(parts), *unmet(task, common.sandbox)]
