@@ -104,7 +104,9 @@ def checks(task: Task) -> tuple[Check, ...]:
         return SLOT_CHECKS
     if task.oracle.beside is not None:
         return CHECKS  # one grading of a benchmark's tests takes seconds, so mutants would take hours
-    return (*CHECKS, *(PROOF_CHECKS if task.proofs is not None else ()), *map(_mutants_of, task.interfaces))
+    marked = (CANARY_CHECK,) if task.canary else ()
+    proved = PROOF_CHECKS if task.proofs is not None else ()
+    return (*CHECKS, *marked, *proved, *map(_mutants_of, task.interfaces))
 
 
 CHECKS = (
@@ -148,6 +150,9 @@ CHECKS = (
         means_nothing=True,
     ),
 )
+
+CANARY_CHECK = Check(name="canary", answers=lambda _task, _parts, _proofs: [], must_solve=True)
+"""Reads the task's files and grades nothing."""
 
 PROOF_CHECKS = (
     Check(

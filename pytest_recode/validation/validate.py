@@ -10,7 +10,7 @@ from pytest_recode.feedback.audit import leaks_of
 from pytest_recode.proofs import WrongAnswer
 from pytest_recode.task import Task
 from pytest_recode.validation.canary import canary_problem
-from pytest_recode.validation.checks import Answer, Check, proofs_of
+from pytest_recode.validation.checks import CANARY_CHECK, Answer, Check, proofs_of
 from pytest_recode.validation.gradings import CommonGrader, Gradings, failing
 from pytest_recode.validation.mutation_check import check_mutants, untried
 from pytest_recode.validation.requirements import unmet
@@ -72,6 +72,7 @@ def validate(
     right = len(answers) - len(problems)
     if check.name == "reference":
         warnings += [*leaks_of(parts), *unmet(task, common.sandbox)]
+    if check.name == CANARY_CHECK.name:
         problems += filter(None, [canary_problem(task)])
     return Validation(
         check=check.name,
