@@ -1,8 +1,10 @@
-"""Policies choose the level of feedback after a failed turn. Each is a pure function of the turns so far."""
+"""Policies choose the level of feedback after a failed turn. Each is a pure function of the turns so far, and equal to one that always
+chooses the same level."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from pytest_recode.episode import Policy, Turn
 from pytest_recode.faults import UserError
@@ -29,44 +31,68 @@ def parse(spec: str, kind: PolicyKind) -> Policy:
     return kind.make(options)
 
 
-def _fixed(level: int) -> PolicyKind:
-    """Answer every failed turn at `level`."""
+@dataclass(frozen=True, slots=True)
+class _Fixed:
+    """Answer every failed turn at `level`; None: give no feedback, so that the episode ends after its first turn."""
 
+    level: int | None
+
+    def __call__(self, turns: Sequence[Turn]) -> int | None:
+        return self.level
+
+
+@dataclass(frozen=True, slots=True)
+class _Escalate:
+    """Answer the first failed turn at `start`; raise the level by one after each `patience` failed turns."""
+
+    start: int
+    most: int
+    patience: int
+
+    def __call__(self, turns: Sequence[Turn]) -> int:
+        return min(self.most, self.start + (len(turns) - 1) // self.patience)
+
+
+@dataclass(frozen=True, slots=True)
+class _Adaptive:
+    """Raise the level by one after a turn that passed no new case."""
+
+    start: int
+    most: int
+
+    def __call__(self, turns: Sequence[Turn]) -> int:
+        level, passed = self.start, _passed(turns[0])
+        for turn in turns[1:]:
+            now = _passed(turn)
+            level += now <= passed
+            passed |= now
+        return min(self.most, level)
+
+
+def _fixed(level: int) -> PolicyKind:
     def make(options: dict[str, str]) -> Policy:
         _known(f"L{level}", options)
-        return lambda _turns: level
+        return _Fixed(level)
 
     return PolicyKind(make=make)
 
 
 def _escalate(options: dict[str, str]) -> Policy:
-    """Answer the first failed turn at `start`; raise the level by one after each `patience` failed turns."""
     _known("escalate", options, "start", "max", "patience")
     start, most = _range("escalate", options)
     patience = _whole("escalate", options, "patience", 1, 1, MOST_PATIENCE)
-    return lambda turns: min(most, start + (len(turns) - 1) // patience)
+    return _Fixed(start) if start == most else _Escalate(start, most, patience)
 
 
 def _adaptive(options: dict[str, str]) -> Policy:
-    """Raise the level by one after a turn that passed no new case."""
     _known("adaptive", options, "start", "max")
     start, most = _range("adaptive", options)
-
-    def policy(turns: Sequence[Turn]) -> int:
-        level, passed = start, _passed(turns[0])
-        for turn in turns[1:]:
-            now = _passed(turn)
-            level += now <= passed
-            passed |= now
-        return min(most, level)
-
-    return policy
+    return _Fixed(start) if start == most else _Adaptive(start, most)
 
 
 def _none(options: dict[str, str]) -> Policy:
-    """Give no feedback, so that the episode ends after its first turn."""
     _known("none", options)
-    return lambda _turns: None
+    return _Fixed(None)
 
 
 def _passed(turn: Turn) -> frozenset[str]:

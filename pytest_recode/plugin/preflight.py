@@ -70,8 +70,7 @@ def check_options(run: Run) -> None:
         sys.path.append(here)  # package.module:Name is also searched for in the current directory
     with usage_errors():
         check_memory(for_format(settings, run.registry.agent(settings.agent).defaults))
-        for policy in settings.feedbacks:
-            run.registry.policy(policy)
+        run.registry.check_policies(settings.feedbacks)
         if settings.sandbox != "auto":
             run.registry.sandbox(settings.sandbox)
         for model in filter(None, (*settings.models, settings.feedback_model)):

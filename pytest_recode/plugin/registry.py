@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +77,16 @@ class Registry:
         from pytest_recode.feedback.policies import parse
 
         return parse(spec, self._choose("policies", spec.partition(":")[0], "feedback policy", ""))
+
+    def check_policies(self, specs: Sequence[str]) -> None:
+        """Raise `UserError` if one is no policy, or if two are the same one, whose episodes would be played twice."""
+        made = [self.policy(spec) for spec in specs]
+        for number, policy in enumerate(made):
+            if (first := made.index(policy)) != number:
+                raise UserError(
+                    f"--recode-feedback={specs[number]} is the same policy as {specs[first]}: keep one, or use --recode-attempts=2"
+                    " for two episodes of each"
+                )
 
     def _choose(self, what: str, name: str, noun: str, also: str) -> Any:
         if name not in self.offers[what]:

@@ -116,8 +116,7 @@ class Run:
             agent = self.registry.agent(for_format(self.settings, task_format.defaults).agent)
             made = for_format(self.settings, {**agent.defaults, **task_format.defaults})
             check_memory(made)
-            for policy in made.feedbacks:
-                self.registry.policy(policy)
+            self.registry.check_policies(made.feedbacks)
             if made.feedback_model and made.feedbacks == ("none",) and made.feedbacks != self.settings.feedbacks:
                 raise UserError(
                     f"--recode-feedback-model has nothing to write for {task_format.name} tasks, which get no feedback without"

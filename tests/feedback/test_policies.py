@@ -11,10 +11,13 @@ from pytest_recode.plugin.registry import Registry
 from tests.feedback.scene import case, turn
 from tests.messages import assert_message
 
+REGISTRY = Registry(offers={"policies": defaults.pytest_recode_policies()})
+"""With nothing but the project's own."""
+
 
 def policy_of(spec: str) -> Policy:
-    """As `--recode-feedback` has it, with nothing but the project's own."""
-    return Registry(offers={"policies": defaults.pytest_recode_policies()}).policy(spec)
+    """As `--recode-feedback` has it."""
+    return REGISTRY.policy(spec)
 
 
 def turns(*passed: str) -> list[Turn]:
@@ -113,3 +116,25 @@ def test_a_bad_policy_is_one_line_with_the_choices(spec: str, subject: str, part
     with pytest.raises(UserError) as caught:
         policy_of(spec)
     assert_message(str(caught.value), subject, *parts)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("L2", "escalate:start=2,max=2"),
+        ("L4", "escalate:start=L4,patience=3"),
+        ("L4", "adaptive:start=4"),
+        ("escalate", "escalate:start=0,max=4,patience=1"),
+        ("escalate:start=1,max=3", "escalate:max=L3,start=L1"),
+        ("adaptive", "adaptive:max=4"),
+    ],
+)
+def test_two_spellings_of_a_policy_are_refused_together(one: str, other: str) -> None:
+    with pytest.raises(UserError) as caught:
+        REGISTRY.check_policies(["L1", one, other])
+    assert_message(str(caught.value), f"--recode-feedback={other}", f"the same policy as {one}", "keep one")
+
+
+def test_policies_that_start_alike_are_not_the_same() -> None:
+    specs = ("L2", "escalate:start=2", "adaptive:start=2", "escalate:start=2,max=3", "escalate:start=2,patience=2")
+    REGISTRY.check_policies([*specs, "L0", "L4", "none", "escalate", "adaptive"])

@@ -127,6 +127,10 @@ CONFLICTS = [
         ("--recode-model=sim/novice", "--recode-model=sim/novice"),
         ("--recode-model=sim/novice", "twice", "--recode-attempts=2"),
     ),
+    (
+        ("--recode-model=sim/novice", "--recode-feedback=L2", "--recode-feedback=escalate:start=2,max=2"),
+        ("--recode-feedback=escalate:start=2,max=2", "same policy as L2", "keep one", "--recode-attempts=2"),
+    ),
     *[
         (
             ("--recode-agent=" + agent, "--recode-steps=3"),
