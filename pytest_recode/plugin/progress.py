@@ -145,12 +145,14 @@ class ProgressPlugin:
     def _totals(self, playing: list[Progress]) -> Totals:
         records = list(self._reporter.records)
         usages = [record["usage"] for record in records]
+        costs = [*(usage["cost_usd"] for usage in usages), *(each.cost_usd for each in playing)]
+        known = [cost for cost in costs if cost is not None]
         return Totals(
             done=len(records),
             solved=sum(record["outcome"] == "solved" for record in records),
             errors=sum(record["outcome"] == "error" for record in records),
             episodes=len(self._run.collected.ids),
-            cost_usd=sum(usage["cost_usd"] or 0.0 for usage in usages) + sum(each.cost_usd for each in playing),
+            cost_usd=sum(known) if len(known) == len(costs) else None,
             max_cost=self._run.settings.max_cost,
             tokens=sum(usage["prompt_tokens"] + usage["completion_tokens"] for usage in usages)
             + sum(each.tokens for each in playing),

@@ -33,7 +33,7 @@ class Progress:
     passed: int | None = None
     total: int | None = None
     tokens: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0  # None: the price of a call is unknown
     waiting: str = STARTING
     since: float = 0.0
     judged: int = 0  # number of judged turns
@@ -104,7 +104,8 @@ def _begun(now: Progress, line: Mapping[str, Any]) -> None:
 
 def _usage(now: Progress, line: Mapping[str, Any]) -> None:
     now.tokens += int(line["prompt_tokens"]) + int(line["completion_tokens"])
-    now.cost_usd += float(line["cost_usd"] or 0.0)
+    cost = line["cost_usd"]
+    now.cost_usd = None if cost is None or now.cost_usd is None else now.cost_usd + float(cost)
 
 
 def _turn(now: Progress, line: Mapping[str, Any]) -> None:

@@ -16,13 +16,15 @@ _ENOUGH = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """Numbers of the whole run. `seconds`: since its first episode. `cost_usd` and `tokens` include the episodes being played."""
+    """Numbers of the whole run. `seconds`: since its first episode. `cost_usd` and `tokens` include the episodes being played. `cost_usd`: None
+    if the price of a call is unknown.
+    """
 
     done: int
     solved: int
     errors: int
     episodes: int
-    cost_usd: float
+    cost_usd: float | None
     max_cost: float | None
     tokens: int
     seconds: float
@@ -33,9 +35,10 @@ def totals_text(totals: Totals) -> str:
     """One line, such as `12 of 64 done: 9 solved, 1 error; 0.42 of 2.00 USD, 310,000 tokens; about 4 min left`."""
     errors = f", {plural(totals.errors, 'error')}" if totals.errors else ""
     budget = "" if totals.max_cost is None else f" of {totals.max_cost:.2f}"
+    cost = "cost unknown" if totals.cost_usd is None else f"{totals.cost_usd:.2f}{budget} USD"
     parts = [
         f"{totals.done} of {totals.episodes} done: {totals.solved} solved{errors}",
-        f"{totals.cost_usd:.2f}{budget} USD, {totals.tokens:,} tokens",
+        f"{cost}, {totals.tokens:,} tokens",
     ]
     if totals.finished_here >= _ENOUGH and totals.done < totals.episodes:
         left = totals.seconds / totals.finished_here * (totals.episodes - totals.done)

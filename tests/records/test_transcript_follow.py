@@ -43,7 +43,8 @@ EPISODE = (
     (line("feedback", 8.0, turn=1, level="L0"), {"level": "L0", "judged_with": ""}),
     (line("turn", 8.5, turn=2, level="L0", passed=4, total=5), {"judged": 2, "judged_with": "L0"}),
     (line("feedback", 8.7, turn=2, level="L1"), {"level": "L1", "judged_with": "L0"}),
-    (line("usage", 9.0, **{**COST, "cost_usd": None}), {"tokens": 30, "cost_usd": 0.25}),
+    (line("usage", 9.0, **{**COST, "cost_usd": None}), {"tokens": 30, "cost_usd": None}),
+    (line("usage", 9.5, **COST), {"tokens": 45, "cost_usd": None}),
 )
 WHOLE = "".join(text for text, _ in EPISODE).encode()
 
@@ -89,7 +90,7 @@ def test_wherever_it_looks_the_end_is_the_same(out: Path, places: list[int]) -> 
 def test_an_agents_own_lines_do_no_harm(out: Path, event: str, fields: dict[str, Any]) -> None:
     own = line(event, 2.0, **fields).encode()
     progress = followed(out, own, WHOLE, b"no line at all\n")
-    assert (progress.turn, progress.passed, progress.tokens) == (3, 4, 30)
+    assert (progress.turn, progress.passed, progress.tokens) == (3, 4, 45)
 
 
 def test_before_the_first_line_it_has_the_name_of_the_task(out: Path) -> None:
