@@ -152,20 +152,21 @@ def _replayed_answers(run: Run) -> list[str]:
 
 
 def _unfinished(terminal: Any, run: Run, started: int, interrupted: int, earlier: int, noun: str) -> None:
-    """Print how many episodes this run was stopped too early to end, start or report again, and how many requests had no answer."""
+    """Print how many episodes (`noun`) this run was stopped too early to end, start or report again, and how many requests had no answer."""
     from pytest_recode.render.words import plural
 
     whole = len(run.collected.ids)
     if interrupted:
-        terminal.line(f"interrupted: {interrupted} of {whole} {noun}, not counted in any share", red=True)
+        terminal.line(f"interrupted: {interrupted} of {plural(whole, noun)}, not counted in any share", red=True)
     if earlier:
         terminal.line(
-            f"not reported again: {earlier} of {whole} {noun}, which an earlier run finished; pytest-recode report counts them",
+            f"not reported again: {earlier} of {plural(whole, noun)}, which an earlier run finished; pytest-recode report counts them",
             red=True,
         )
     if started < whole:
-        left = "all" if started == 0 else f"{whole - started} of"
-        terminal.line(f"not played: {left} {whole} {noun}", red=True)
+        left = f"{whole - started} of " if started else "all " if whole > 1 else ""
+        verb = "run" if run.settings.validate else "played"
+        terminal.line(f"not {verb}: {left}{plural(whole, noun)}", red=True)
     with suppress(RecordsError, UserError):  # reported before
         if interrupted:
             total = run.ledger_file.total
@@ -212,7 +213,7 @@ def write(
     from pytest_recode.render import summary_tables, validation_summary, words
 
     settings = run.settings
-    noun = "stored turns" if run.replays else "episodes"
+    noun = "check" if settings.validate else "stored turn" if run.replays else "episode"
     if records:
         rows = in_order(records, settings)
         terminal.section("recode", sep="=")

@@ -429,3 +429,18 @@ def test_a_task_whose_files_lack_its_canary_fails(make_task: MakeTask, recode: R
     result.assert_outcomes(passed=1, failed=1)
     assert "of its files lack the canary of task.yaml: " in words(result)
     assert re.search(r"tiny reference ok \d.* tiny canary problem \d", words(result))
+
+
+def test_a_task_that_cannot_be_read_stops_the_others_unless_the_user_says_otherwise(
+    make_task: MakeTask, recode: Run, workers: str
+) -> None:
+    """What is then counted are checks, because a validation has no episodes."""
+    make_task()
+    make_task("wrong", manifest="no_such_key: 1\n")
+    stopped = words(recode("--recode-validate"))
+    assert "not run: all 6 checks" in stopped
+    assert "episode" not in stopped
+    assert "not run: 1 check " in words(recode("--recode-validate", "-k", "empty"))
+    result = recode(workers, "--recode-validate", "-k", "empty", "--continue-on-collection-errors")
+    result.assert_outcomes(passed=1, errors=1)
+    assert "not run" not in words(result)
