@@ -35,8 +35,10 @@ def test_a_program_whose_directories_are_deep_harms_no_other(bench: Bench) -> No
         with bench.probe() as probe:
             place = Path(probe.ask("import os; result = os.getcwd()")).parent
             probe.ask(DEEP)
-        assert not place.exists()
         assert other.ask("result = 1") == 1
+        # On a busy machine, another process ends the removal. If none did, the limit of a test would end this.
+        while place.exists():
+            assert other.ask("result = 1") == 1
 
 
 def test_directories_of_any_depth_are_removed_and_no_link_is_followed(tmp_path: Path) -> None:
