@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
@@ -241,6 +242,22 @@ def test_the_reference_cannot_be_imported(bare: Sandbox) -> None:
     tests = "def test_f(candidate, reference):\n    assert candidate.m.f(1) == reference.m.f(1)\n"
     with pytest.raises(GraderError, match="the reference's module m cannot be imported: ImportError: no"):
         grade(bare, tests, CODE, "raise ImportError('no')\n")
+
+
+def test_what_a_broken_reference_says_has_no_line_of_pytest(bare: Sandbox) -> None:
+    reference = {"m.py": "from n import f\n", "n.py": "def g():\n    return 1 / 0\n\n\nf = g()\n"}
+    with pytest.raises(GraderError) as info:
+        grade(bare, "def test_f(candidate, reference):\n    assert candidate.m.f(1) == 1\n", CODE, reference)
+    place = r'  File ".*/reference/{}", line {}, in .*\n    {}\n(?: *[~^]+\n)?'
+    assert re.fullmatch(
+        r"/tasks/t/tests: test_m.py::test_f gives no verdict: setup: the reference's module m cannot be imported: "
+        r"ZeroDivisionError: division by zero\nTraceback \(most recent call last\):\n"
+        + place.format(r"m\.py", 1, "from n import f")
+        + place.format(r"n\.py", 5, r"f = g\(\)")
+        + place.format(r"n\.py", 2, "return 1 / 0")
+        + "ZeroDivisionError: division by zero",
+        str(info.value),
+    )
 
 
 def test_skipped_and_expected_to_fail_are_no_passes(bare: Sandbox) -> None:

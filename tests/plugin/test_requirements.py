@@ -60,7 +60,7 @@ def test_tests_that_are_wrong_are_found_before_a_model_is_asked(
     make_task: MakeTask, recode: Run, results: Results
 ) -> None:
     make_task("a", files={TEST: "def test_twice(:\n"})
-    make_task("b", files={REFERENCE: "1 / 0\n"})
+    make_task("b", files={REFERENCE: f"{FILES[REFERENCE]}\n1 / 0\n"})
     make_task("c", files={TEST: "def test_twice(candidate, nonesuch): ...\n"})
     result, asked = play(recode)
     assert asked == 0

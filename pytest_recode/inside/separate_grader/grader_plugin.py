@@ -90,8 +90,9 @@ class Plugin:
     @pytest.fixture(scope="session")
     def reference(self) -> Any:
         """The authors' implementation: `reference.module.name`."""
-        for interface in self.interfaces:  # now: later, an answer of the candidate's could make an import fail
-            reference_fixture.import_interface(interface)
+        # Now: later, an answer of the candidate's could make an import fail
+        if problem := reference_fixture.import_problem(self.interfaces):
+            pytest.fail(problem, pytrace=False)
         return reference_fixture.Reference()
 
     @pytest.fixture

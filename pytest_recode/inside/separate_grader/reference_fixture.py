@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import sys
+import traceback
 import types
+from collections.abc import Iterable
 from typing import Any
 
 from . import handles
@@ -46,6 +49,21 @@ def import_interface(name: str) -> None:
             ) from error
         if not isinstance(module, types.ModuleType):
             return
+
+
+def import_problem(interfaces: Iterable[str]) -> str:
+    """Import the modules of the interfaces. Returns why one cannot be imported, with the lines of its files that lead there, or ""."""
+    try:
+        for interface in interfaces:
+            import_interface(interface)
+    except handles.TestFault as fault:
+        if fault.__cause__ is None:
+            return str(fault)
+        cause = traceback.TracebackException.from_exception(fault.__cause__)
+        own = [frame for frame in cause.stack if frame.filename.startswith(os.getcwd() + os.sep)]
+        cause.stack = traceback.StackSummary.from_list(own)
+        return "\n".join([str(fault), "".join(cause.format(chain=False)).rstrip()])
+    return ""
 
 
 def missing_module(error: BaseException | None) -> str:
