@@ -102,6 +102,9 @@ def test_what_cannot_be_cut_is_reported_with_its_place(
     assert_line(
         done.stdout, "fragile_1", "the recorded arrays times a number"
     )  # it ends the process, or never returns, with others
+    assert_line(done.stdout, "[ ] tests/: fragile always gets", "axis 0 of x (3)", "draw this size")
+    assert_line(done.stdout, "[ ] tests/: doubled always gets", "times (its default)", "add cases with other values")
+    assert "doubled always gets times" in (tmp_path / "tasks/unfit/instruction.md").read_text()
     validated = validate(quick_python, tmp_path, "tasks/unfit")
     assert validated.returncode == 0, validated.stdout
 
@@ -165,6 +168,20 @@ def test_a_mistake_is_one_line(
     done = command(tmp_path, "cut", "clone", *arguments, *sandbox)
     assert done.returncode == 2
     assert_message(done.stderr.removeprefix("pytest-recode: error: "), subject, *words)
+
+
+@pytest.mark.parametrize(
+    ("place", "what"),
+    [("nowhere", "there is no such directory"), ("notes.md", "is a file"), ("https://example.org/x.git", "")],
+)
+def test_a_repository_that_is_none_is_named_before_anything_else(
+    command: Command, tmp_path: Path, place: str, what: str
+) -> None:
+    (tmp_path / "notes.md").write_text("")
+    done = command(tmp_path, "cut", place, "MODULE", "--sandbox=chroot")
+    assert done.returncode == 2
+    subject = str(Path(place))
+    assert_message(done.stderr.removeprefix("pytest-recode: error: "), subject, what or "clone", "MODULE:FUNCTION")
 
 
 @pytest.mark.slow

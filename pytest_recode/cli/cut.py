@@ -62,11 +62,12 @@ def _repetitions(text: str) -> int:
 
 def _cut(given: argparse.Namespace) -> tuple[str, int]:
     from pytest_recode.cli.command_sandbox import advice, sandbox_for
-    from pytest_recode.drafting import cutting, draft, report
+    from pytest_recode.drafting import cutting, draft, report, repository
     from pytest_recode.faults import SandboxError, UserError
     from pytest_recode.formats.directory import FORMAT, example
     from pytest_recode.task import Environment
 
+    repository.check_place(given.repository)
     module, functions = _named(given.functions)
     task: Path = given.out or Path("tasks", functions[0])
     name = example.task_id(task)

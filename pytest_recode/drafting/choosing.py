@@ -123,11 +123,15 @@ def _alternatives(name: str, number: int, call: Call, fixed: frozenset[int]) -> 
     for step, plan in enumerate(PLANS):
         case = f"{name}_{number}_{step}"
         try:
-            source = source_of(case, call, plan, drawn_sizes(call, plan, fixed))
+            sizes = drawn_sizes(call, plan, fixed)
+            source = source_of(case, call, plan, sizes)
         except NotDrawable:
             continue
         body = source.replace(case, "", 1).replace(plan.words or " ", "")
-        made.setdefault(body, Case(name=case, source=source, call=call, words=plan.words, modified=False))
+        drawn = frozenset(sizes.names)
+        made.setdefault(
+            body, Case(name=case, source=source, call=call, words=plan.words, drawn_sizes=drawn, modified=False)
+        )
     return list(made.values())
 
 

@@ -22,12 +22,16 @@ _DRAWING = Path(__file__).with_name("drawing.py.txt")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A recorded call whose inputs are drawn by the function `name` of `source`. `words`: how close they are to the recorded ones."""
+    """A recorded call whose inputs are drawn by the function `name` of `source`. `words`: how close they are to the recorded ones.
+
+    `drawn_sizes`: the recorded sizes of arrays in whose place others are drawn.
+    """
 
     name: str
     source: str
     call: Call
     words: str
+    drawn_sizes: frozenset[int]
     modified: bool
 
 

@@ -6,6 +6,9 @@ import shlex
 from collections.abc import Sequence
 
 from pytest_recode.drafting.cutting import Cut
+from pytest_recode.drafting.draft import Case
+from pytest_recode.drafting.stubs import Function, functions_of
+from pytest_recode.drafting.variation import unvaried_arguments, unvaried_sizes
 from pytest_recode.verdict import legible
 from pytest_recode.wording import some_of
 
@@ -30,10 +33,24 @@ def checklist(cut: Cut) -> list[str]:
         steps.append(
             "the function modifies its arguments: a candidate gets copies, so only what it returns is tested; say so in the instruction"
         )
+    functions = functions_of(cut.target.tree)
     for name, cases in cut.cases.items():
         steps += [f"tests/: {case.name} draws {case.words}; vary it more if you can" for case in cases if case.words]
+        steps += _unvaried(name, functions[name], cases)
         steps += [f"{name}: {note}" for note in cut.notes.get(name, ())]
     return [legible(" ".join(each.split())) for each in steps]
+
+
+def _unvaried(name: str, function: Function, cases: Sequence[Case]) -> list[str]:
+    """Lines on what the hidden tests of one function never vary."""
+    steps = []
+    if arguments := unvaried_arguments(function, cases):
+        steps.append(
+            f"tests/: {name} always gets {some_of(arguments, _MOST_SHOWN)}: draw it, or add cases with other values"
+        )
+    if sizes := unvaried_sizes(cases):
+        steps.append(f"tests/: {name} always gets {some_of(sizes, _MOST_SHOWN)}: draw this size if others are allowed")
+    return steps
 
 
 def nothing_cut(cut: Cut) -> str:

@@ -77,10 +77,18 @@ class Repository:
         return self.module(name) is not None or (self.place / self.root / name.replace(".", "/")).is_dir()
 
 
+def check_place(place: Path) -> None:
+    """Raise `UserError` if this is no directory."""
+    if not place.is_dir():
+        what = "is a file" if place.exists() else "there is no such directory"
+        raise UserError(
+            f"{place}: {what}: clone the repository, and give the directory of the clone, as in pytest-recode cut CLONE MODULE:FUNCTION"
+        )
+
+
 def find(place: Path, target: str) -> tuple[Repository, Module]:
     """The repository with the module `target`. Raises `UserError` if it has none, or one that does not parse."""
-    if not place.is_dir():
-        raise UserError(f"{place}: is no directory: give the root of a repository, such as a clone")
+    check_place(place)
     for root in _ROOTS:
         repository = Repository(place=place, root=root)
         module = repository.module(target)

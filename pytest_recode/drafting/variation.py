@@ -1,0 +1,69 @@
+"""Find what the hidden tests of a drafted function never vary: arguments, and sizes of arrays. Pure functions of the cases."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from pytest_recode.drafting.draft import Case
+from pytest_recode.drafting.recorded_values import arrays_in
+from pytest_recode.drafting.stubs import Function
+
+_DEFAULT = "its default"
+_FIXED_NAMES = {"np", "set", "frozenset"}
+"""Names in the source of a value that no generator draws."""
+_LONGEST = 30
+
+
+def unvaried_arguments(function: Function, cases: Sequence[Case]) -> list[str]:
+    """The arguments that have one value in all cases, such as "level=0.5" or "level (its default)"."""
+    given = [dict(_expressions(case)) for case in cases]
+    found = []
+    for name in dict.fromkeys([*_parameters(function), *(name for each in given for name in each)]):
+        values = {each.get(name, _DEFAULT) for each in given}
+        if len(values) == 1 and (value := values.pop()) is not None:
+            shown = f"={value}" if len(value) <= _LONGEST else " (the recorded value)"
+            found.append(f"{name} ({_DEFAULT})" if value == _DEFAULT else f"{name}{shown}")
+    return found
+
+
+def unvaried_sizes(cases: Sequence[Case]) -> list[str]:
+    """The axes that have one size in all cases, such as "axis 1 of points (3)", of arguments whose values vary."""
+    sizes: dict[str, set[int]] = {}
+    drawn: set[str] = set()
+    for case in cases:
+        values = dict(_expressions(case))
+        for name, value in case.call.arguments:
+            arrays = list(arrays_in(value)) if values[name] is None else []
+            for number, array in enumerate(arrays, 1):
+                of = name if len(arrays) == 1 else f"array {number} in {name}"
+                for axis, size in enumerate(array.shape):
+                    sizes.setdefault(f"axis {axis} of {of}", set()).add(size)
+                    if size in case.drawn_sizes:
+                        drawn.add(f"axis {axis} of {of}")
+    return [f"{axis} ({min(found)})" for axis, found in sizes.items() if len(found) == 1 and axis not in drawn]
+
+
+def _expressions(case: Case) -> Iterator[tuple[str, str | None]]:
+    """The arguments of a case with their source, None if it is drawn."""
+    tree = ast.parse(case.source)
+    assigned = {
+        target.id: node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    args, kwargs = assigned["args"], assigned.get("kwargs")
+    values = [
+        *(args.elts if isinstance(args, ast.Tuple) else ()),
+        *(kwargs.values if isinstance(kwargs, ast.Dict) else ()),
+    ]
+    for (name, _), value in zip(case.call.arguments, values, strict=True):
+        names = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
+        yield name, ast.unparse(value) if names <= _FIXED_NAMES else None
+
+
+def _parameters(function: Function) -> list[str]:
+    arguments = function.args
+    return [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
