@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pytest_recode.testing import assert_equivalent
+from pytest_recode.testing import assert_equivalent, assert_unmodified
 
 quadrature = pytest.mark.interface("nerf.render.composite")
 passes = pytest.mark.interface("nerf.render.render_rays")
@@ -40,9 +40,8 @@ def scene(rng):
 @pytest.mark.parametrize("background", [None, (0.2, 0.9, 0.4)])
 def test_composite_is_that_of_the_authors(candidate, reference, rng, background):
     given = samples(rng)
-    before = tuple(values.copy() for values in given)
-    found = parts(candidate.nerf.render.composite(*given, background=background))
-    assert_equivalent(found, parts(reference.nerf.render.composite(*before, background=background)), rtol=1e-6)
+    found = parts(assert_unmodified(candidate.nerf.render.composite, *given, background=background))
+    assert_equivalent(found, parts(reference.nerf.render.composite(*given, background=background)), rtol=1e-6)
 
 
 @quadrature
@@ -87,16 +86,33 @@ def test_thin_air_keeps_its_digits(candidate, rng):
     expected = np.maximum(densities[:, :-1], 0.0) * np.diff(depths, axis=1) * lengths
     np.testing.assert_allclose(found.weights[:, :-1], expected, rtol=1e-6)
     np.testing.assert_allclose(found.weights[:, -1], [0.0, 1e-15 * lengths[1, 0], 1.0], rtol=1e-6)
+    np.testing.assert_allclose(found.opacity[0], expected[0].sum(), rtol=1e-6)
     np.testing.assert_allclose(found.color[2], colors[2, -1], rtol=1e-6)
 
 
 @quadrature
-def test_results_are_of_double_precision_whatever_the_depths_are(candidate, rng):
+def test_what_is_behind_thick_matter_keeps_its_digits(candidate, rng):
+    """An exponential of -210 is right to about 210 times the rounding of float64."""
+    _, colors, depths, directions = samples(rng, rays=3, count=7)
+    thickness = rng.uniform(28.0, 35.0, (3, 7))
+    thickness[:, -1] = 0.0
+    lengths = np.linalg.norm(directions, axis=1)[:, None]
+    intervals = np.concatenate([np.diff(depths, axis=1), np.ones((3, 1))], axis=1)
+    found = candidate.nerf.render.composite(thickness / (intervals * lengths), colors, depths, directions)
+    before = np.cumsum(thickness, axis=1)[:, :-2]
+    np.testing.assert_allclose(found.weights[:, 1:-1], np.exp(-before) - np.exp(-before - thickness[:, 1:-1]), rtol=1e-6)
+
+
+@quadrature
+def test_results_are_of_double_precision_whatever_comes_in(candidate, rng):
     densities, colors, depths, directions = samples(rng)
     single = depths.astype(np.float32)
     found = parts(candidate.nerf.render.composite(densities, colors, single, directions))
     assert {name: values.dtype for name, values in found.items()} == dict.fromkeys(PARTS, np.float64)
     np.testing.assert_array_equal(found["samples"], single)
+    given = (each.astype(np.float32) for each in (densities, colors, depths, directions))
+    found = parts(candidate.nerf.render.composite(*given))
+    assert {name: values.dtype for name, values in found.items()} == dict.fromkeys(PARTS, np.float64)
 
 
 @quadrature
@@ -207,7 +223,7 @@ def test_one_pass_no_rays_and_bad_settings(candidate, rng):
         return np.full(points.shape, 0.25), np.full(points.shape[:2], 1e3)
 
     rays = candidate.nerf.rays.Rays(*lines)
-    one, two = run(field, field, rays, settings(coarse=1, fine=0, chunk=5))
+    one, two = run(field, field, rays, settings(coarse=1, fine=0, chunk=5), uniforms=np.zeros((7, 3)))
     assert two is None
     assert sum(asked for asked, _ in calls) == 7
     assert max(asked for asked, _ in calls) <= 5

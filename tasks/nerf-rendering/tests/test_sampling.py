@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pytest_recode.testing import assert_equivalent
+from pytest_recode.testing import assert_equivalent, assert_unmodified
 
 first = pytest.mark.interface("nerf.sampling.stratified")
 second = pytest.mark.interface("nerf.sampling.resample")
@@ -25,9 +25,8 @@ def histogram(rng, rays=5, bins=9):
 def test_stratified_is_that_of_the_authors(candidate, reference, rng, spacing):
     near, far = bounds(rng, 6)
     jitter = rng.uniform(size=(6, 11))
-    before = near.copy(), far.copy(), jitter.copy()
-    found = candidate.nerf.sampling.stratified(near, far, 11, jitter, spacing)
-    assert_equivalent(found, reference.nerf.sampling.stratified(*before[:2], 11, before[2], spacing), rtol=1e-6)
+    found = assert_unmodified(candidate.nerf.sampling.stratified, near, far, 11, jitter, spacing)
+    assert_equivalent(found, reference.nerf.sampling.stratified(near, far, 11, jitter, spacing), rtol=1e-6)
 
 
 @first
@@ -79,10 +78,10 @@ def test_bad_bounds_and_shapes_are_refused(candidate, rng):
 def test_resample_is_that_of_the_authors(candidate, reference, rng, floor):
     edges, weights = histogram(rng)
     uniforms = rng.uniform(size=(5, 20))
-    before = edges.copy(), weights.copy(), uniforms.copy()
     options = {} if floor is None else {"floor": floor}
-    found = candidate.nerf.sampling.resample(edges, weights, uniforms, **options)
-    assert_equivalent(found, reference.nerf.sampling.resample(*before, **options), rtol=1e-6, atol=1e-9)
+    found = assert_unmodified(candidate.nerf.sampling.resample, edges, weights, uniforms, **options)
+    expected = reference.nerf.sampling.resample(edges, weights, uniforms, **options)
+    assert_equivalent(found, expected, rtol=1e-6, atol=1e-9)
 
 
 @second
