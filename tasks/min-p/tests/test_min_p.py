@@ -86,6 +86,21 @@ def test_equal_logits(candidate, rng):
 
 
 @truncation
+def test_logits_next_to_each_other_are_not_equal(candidate, rng):
+    """Neighbours among float64 numbers: their quotients by the temperature, and their probabilities, may be equal."""
+    run, settings = candidate.decoding.sampler.kept, candidate.decoding.settings.SamplerSettings
+    steps = rng.permuted(np.tile(np.arange(8), (64, 1)), axis=1)
+    logits = rng.uniform(0.105, 0.12, (64, 1)) + steps * np.spacing(0.1)
+    for temperature in (1e-300, 0.4, 1.0, 1.6):
+        assert_equivalent(run(logits, settings(temperature, min_p=1.0)), steps == 7, check_dtype=True)
+        assert_equivalent(run(logits, settings(temperature, top_p=0.0, min_tokens=3)), steps > 4, check_dtype=True)
+    assert_equivalent(run(logits, settings(temperature=0.0)), steps == 7, check_dtype=True)
+    apart = rng.permutation(8)  # at this temperature, all but the largest one have the probability 0
+    assert_equivalent(run(apart, settings(1e-300, min_p=1.0, min_tokens=3)), apart > 4, check_dtype=True)
+    assert_equivalent(run(apart, settings(1e-310, min_p=1.0, min_tokens=3)), apart > 4, check_dtype=True)
+
+
+@truncation
 def test_without_truncation_every_possible_token_is_kept(candidate, rng):
     """However improbable, and whatever rounding does to the sums."""
     run, settings = candidate.decoding.sampler.kept, candidate.decoding.settings.SamplerSettings
@@ -263,8 +278,9 @@ def test_the_ends_of_the_interval(candidate, rng):
     """Eighths: all sums are exact. Tokens without weight stand at both ends and in between."""
     weights = np.tile([0.0, 1.0, 0.0, 0.0, 4.0, 3.0, 0.0], (8, 1)) * 2.0 ** rng.integers(-5, 5, (8, 1))
     numbers = [0.0, np.nextafter(0.125, 0.0), 0.125, 0.5, np.nextafter(0.625, 0.0), 0.625, 0.9, np.nextafter(1.0, 0.0)]
-    found = candidate.decoding.sampler.sample(weights, numbers)
-    assert_equivalent(found, np.array([1, 1, 4, 4, 4, 5, 5, 5]), check_dtype=True)
+    for scale in (1.0, 2.0**-900, 2.0**900):
+        found = candidate.decoding.sampler.sample(scale * weights, numbers)
+        assert_equivalent(found, np.array([1, 1, 4, 4, 4, 5, 5, 5]), check_dtype=True)
     several = rng.uniform(0.0, 1.0, (200, 9))
     several[:, 7:] = 0.0
     several /= several.sum(axis=1, keepdims=True)  # many of the sums miss 1 by rounding

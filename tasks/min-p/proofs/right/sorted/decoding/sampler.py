@@ -29,7 +29,7 @@ def kept(logits: np.ndarray, settings: SamplerSettings) -> np.ndarray:
         p /= p.sum(axis=-1, keepdims=True)
         before = np.zeros(flat.shape)
         np.cumsum(p[:, :-1], axis=-1, out=before[:, 1:])
-        stay = p >= settings.min_p * p[:, :1]
+        stay = p >= settings.min_p * p[:, :1] if settings.min_p < 1 else falling == falling[:, :1]
         if settings.top_p != 1:
             stay &= before < settings.top_p
         stay[:, :count] = True
