@@ -100,7 +100,9 @@ def test_what_is_behind_thick_matter_keeps_its_digits(candidate, rng):
     intervals = np.concatenate([np.diff(depths, axis=1), np.ones((3, 1))], axis=1)
     found = candidate.nerf.render.composite(thickness / (intervals * lengths), colors, depths, directions)
     before = np.cumsum(thickness, axis=1)[:, :-2]
-    np.testing.assert_allclose(found.weights[:, 1:-1], np.exp(-before) - np.exp(-before - thickness[:, 1:-1]), rtol=1e-6)
+    np.testing.assert_allclose(
+        found.weights[:, 1:-1], np.exp(-before) - np.exp(-before - thickness[:, 1:-1]), rtol=1e-6
+    )
 
 
 @quadrature
