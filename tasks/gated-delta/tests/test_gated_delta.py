@@ -129,12 +129,16 @@ def test_types_and_malformed_tokens(candidate, rng):
     ):
         with pytest.raises(ValueError):  # noqa: PT011
             call(*bad)
+    for lead in ((0,), (2, 0)):
+        found = call(None, *at(sequence(rng, lead, 1), 0))
+        assert_equivalent(found, (np.zeros((*lead, 4)), np.zeros((*lead, 4, 3))), check_dtype=True)
 
 
 @token
 def test_a_token_does_not_modify_the_state(candidate, rng):
     arrays, state = at(sequence(rng, (2,), 1), 0), rng.normal(size=(2, 4, 3))
     _, new = assert_unmodified(candidate.delta.rule.step, state, *arrays)
+    assert new.shape == (2, 4, 3)
     assert not np.allclose(new, state)
 
 
@@ -179,6 +183,8 @@ def test_transform_of_malformed_chunks(candidate, rng):
     whole = np.array([[3, 4], [4, 3]], dtype=np.uint8)
     found = assert_unmodified(call, whole.tolist(), [0, 0], [1, 1])
     assert_equivalent(found, np.array([[1.0, 0.0], [-0.96, 1.0]]), **CLOSE, check_dtype=True)
+    nothing = sequence(rng, (2, 0), 4)
+    assert_equivalent(call(nothing[1], *nothing[3:]), np.zeros((2, 0, 4, 4)), check_dtype=True)
 
 
 # chunkwise
@@ -228,9 +234,31 @@ def test_decays_that_leave_nothing(candidate, rng):
 def test_no_tokens_and_malformed_sequences(candidate, rng):
     arrays, state = sequence(rng, (2,), 0), rng.normal(size=(2, 4, 3))
     call = candidate.delta.rule.chunkwise
-    for given, expected in ((state, state), (None, np.zeros((2, 4, 3)))):
+    single = state.astype(np.float32)
+    for given, expected in (
+        (state, state),
+        (None, np.zeros((2, 4, 3))),
+        (single, single.astype(np.float64)),
+        (state.tolist(), state),
+    ):
         found = call(*arrays, 5, given)
         assert_equivalent(found, (np.zeros((2, 0, 4)), expected), rtol=0.0, atol=0.0, check_dtype=True)
+    for bad in (
+        (*arrays, 0),
+        (*arrays, -1),
+        (*arrays, 2, state[0]),
+        (*arrays, 2, np.swapaxes(state, -1, -2)),
+        (arrays[0], arrays[1][..., :2], *arrays[2:], 2),
+        (*arrays[:4], np.ones((2, 1)), 2),
+    ):
+        with pytest.raises(ValueError):  # noqa: PT011
+            call(*bad)
+    for length in (0, 3):
+        none = sequence(rng, (2, 0), length)
+        found = call(*none, 2, state[:0].reshape(2, 0, 4, 3))
+        assert_equivalent(found, (np.zeros((2, 0, length, 4)), np.zeros((2, 0, 4, 3))), check_dtype=True)
+        with pytest.raises(ValueError):  # noqa: PT011
+            call(*none, 0)
     query, key, value, log_decay, beta = arrays = sequence(rng, (2,), 3)
     for bad in (
         (*arrays, 0),
@@ -295,11 +323,21 @@ def test_offsets_and_states_that_do_not_fit(candidate, rng):
     for bad in (states[:1], states[0], np.swapaxes(states, -1, -2)):
         with pytest.raises(ValueError):  # noqa: PT011
             call(*arrays, [0, 2, 6], 2, bad)
+    none = at(arrays, slice(0))
     for chunk in (0, -2):
         with pytest.raises(ValueError):  # noqa: PT011
             call(*arrays, [0, 2, 6], chunk)
+        with pytest.raises(ValueError):  # noqa: PT011
+            call(*none, [0, 0, 0], chunk)
+    for bad in (([0], 2), ([0, 1], 2), ([], 2), ([0, 0], 2, states)):
+        with pytest.raises(ValueError):  # noqa: PT011
+            call(*none, *bad)
+    output, new = call(*none, [0, 0, 0], 2, states.tolist())
+    assert_equivalent((output, new), (np.zeros((0, 4)), states), rtol=0.0, atol=0.0, check_dtype=True)
+    output, new = call(*sequence(rng, (0, 2), 6), [0, 2, 6], 2)
+    assert_equivalent((output, new), (np.zeros((0, 2, 6, 4)), np.zeros((2, 0, 2, 4, 3))), check_dtype=True)
     with pytest.raises(ValueError):  # noqa: PT011
-        call(*at(arrays, slice(0)), [0], 2)
+        call(*sequence(rng, (0, 2), 6), [0, 2, 5], 2)
     output, new = call(*arrays, [0, 6], 2, states[:1])
     assert_equivalent((output, new[0]), recurrence(arrays, states[0]), **CLOSE)
     output, new = assert_unmodified(call, *arrays, [0, 2, 6], 2, states)
