@@ -15,8 +15,10 @@ class Recorder:
     def __init__(self, rng, size, sharpness=2.0):
         self.first, self.second = rng.normal(size=(2, size, size)) * sharpness
         self.asked = []
+        self.lists = True
 
     def __call__(self, tokens):
+        self.lists &= isinstance(tokens, list)
         tokens = [int(token) for token in tokens]
         self.asked.append(tokens)
         before = np.array([tokens[0], *tokens[:-1]])
@@ -31,7 +33,9 @@ def greedy(model, prompt, count):
 
 
 def run(code, target, draft, prompt, seed, **settings):
-    result = code.speculative.generate(target, draft, prompt, code.lm.settings.Settings(**settings), seed)
+    settings = code.lm.settings.Settings(**settings)
+    result = assert_unmodified(code.speculative.generate, target, draft, prompt, settings, seed)
+    assert {type(result.tokens), *(type(token) for token in result.tokens)} <= {list, int}
     return [result.tokens, result.rounds, result.drafted, result.accepted]
 
 
@@ -134,7 +138,15 @@ def test_random_rounds_are_the_authors(candidate, reference, rng):
         draft = 0.6 * target[:gamma] + 0.4 * distributions(rng, gamma, 5)
         args = (target, draft, rng.integers(5, size=gamma), rng.random(gamma + 1))
         assert_equivalent(tuple(candidate.speculative.verify(*args)), reference.speculative.verify(*args))
-    for bad in ((target[1:], *args[1:]), (args[0], draft[1:], *args[2:]), (*args[:3], args[3][1:])):
+    for bad in (
+        (target[1:], *args[1:]),
+        (args[0], draft[1:], *args[2:]),
+        (*args[:3], args[3][1:]),
+        (np.concatenate([target, target[:1]]), *args[1:]),
+        (args[0], np.concatenate([draft, draft[:1]]), *args[2:]),
+        (*args[:3], np.append(args[3], 0.5)),
+        (*args[:2], args[2][1:], args[3]),
+    ):
         with pytest.raises(ValueError):  # noqa: PT011 - the words are the author's own
             candidate.speculative.verify(*bad)
 
@@ -247,30 +259,29 @@ def test_models_are_called_as_rarely_as_promised(candidate, reference, rng):
     assert asked == [target.asked, draft.asked]
     assert (len(asked[0]), len(asked[1])) == (rounds, drafted)
     assert len(tokens) == 13
+    assert target.lists
+    assert draft.lists
     assert max(len(each) for each in asked[0]) <= 13  # the prompt and at most twelve: nothing beyond the limit
 
 
 @pytest.mark.interface("speculative.generate")
-def test_the_ends_of_the_text(candidate, rng):
+@pytest.mark.parametrize("eos", [2, 0])
+def test_the_ends_of_the_text(candidate, rng, eos):
     seed = int(rng.integers(1 << 30))
     target, draft = Recorder(rng, 4, 1.0), Recorder(rng, 4, 1.0)
-    target.first[:, 2] += 30.0  # both want to stop at once
-    draft.first[:, 2] += 30.0
-    assert run(candidate, target, draft, [0, 1], seed, max_new_tokens=9, eos=2) == [[2], 1, 1, 1]
-    assert run(candidate, target, draft, [0, 2], seed, max_new_tokens=9, eos=2) == [
-        [2],
-        1,
-        1,
-        1,
-    ]  # eos in the prompt ends nothing
-    draft.first[:, 2] -= 90.0
-    assert run(candidate, target, draft, [0, 1], seed, max_new_tokens=9, eos=2, gamma=3) == [[2], 1, 3, 0]
-    assert run(candidate, target, draft, [0, 1], seed, max_new_tokens=1, eos=2) == [[2], 1, 0, 0]
+    target.first[:, eos] += 30.0  # both want to stop at once
+    draft.first[:, eos] += 30.0
+    for prompt in ([3, 1], [3, eos]):  # eos in the prompt ends nothing
+        assert run(candidate, target, draft, prompt, seed, max_new_tokens=9, eos=eos) == [[eos], 1, 1, 1]
+    draft.first[:, eos] -= 90.0
+    assert run(candidate, target, draft, [3, 1], seed, max_new_tokens=9, eos=eos, gamma=3) == [[eos], 1, 3, 0]
+    assert run(candidate, target, draft, [3, 1], seed, max_new_tokens=1, eos=eos) == [[eos], 1, 0, 0]
     asked = len(target.asked)
     assert run(candidate, target, draft, [0, 1], seed, max_new_tokens=0) == [[], 0, 0, 0]
     assert len(target.asked) == asked
-    with pytest.raises(ValueError):  # noqa: PT011 - the words are the author's own
-        run(candidate, target, draft, [], seed, max_new_tokens=3)
+    for limit in (3, 0):
+        with pytest.raises(ValueError):  # noqa: PT011 - the words are the author's own
+            run(candidate, target, draft, [], seed, max_new_tokens=limit)
 
 
 @pytest.mark.interface("speculative.residual")
