@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from pytest_recode.testing import assert_equivalent
+from pytest_recode.testing import assert_equivalent, assert_unmodified
 
 counting = pytest.mark.interface("sf.schedule.advance")
 stepping = pytest.mark.interface("sf.optimizer.step")
@@ -314,7 +314,7 @@ def test_a_state_can_be_used_again(candidate, rng):
         state, config = trained(candidate, tree(rng), [tree(rng), tree(rng)], settings)
         gradient, other = tree(rng), tree(rng)
         run = candidate.sf.optimizer.step
-        first = run(state, gradient, config)
+        first = assert_unmodified(run, state, gradient, config)
         values = [first.params, first.other]
         run(run(state, other, config), other, config)
         candidate.sf.optimizer.switch(state, config, "eval")
@@ -463,7 +463,7 @@ def test_training_goes_on_as_if_it_had_not_been_interrupted(candidate, reference
             "scale": 0,
         }
         saved = candidate.sf.checkpoint.save(state, config)
-        restored = candidate.sf.checkpoint.restore(saved, like, config)
+        restored = assert_unmodified(candidate.sf.checkpoint.restore, saved, like, config)
         assert restored.mode == "train"
         agree(restored.params, state.params)
         agree(restored.other, state.other)
