@@ -61,6 +61,16 @@ def test_bad_options_are_refused_and_defaults_hold(candidate, rng):
     single = candidate.detector.suppression.decay_weights(overlaps.astype(np.float32), "gaussian")
     assert single.dtype == np.float64
     np.testing.assert_allclose(single, gaussian, rtol=1e-6)
+    for method, weight in (("linear", 0.5), ("hard", 0.0)):
+        for given, expected in (
+            (np.array([[0.25, 0.5]], dtype=np.float32), np.array([[1.0, weight]])),
+            (np.array([0, 1]), np.array([1.0, 0.0])),
+            (np.zeros((0, 3), dtype=np.float32), np.zeros((0, 3))),
+        ):
+            found = candidate.detector.suppression.decay_weights(given, method)
+            assert_equivalent(found, expected, rtol=1e-6, check_dtype=True)
+    for method in ("linear", "gaussian", "hard"):
+        assert np.shape(candidate.detector.suppression.decay_weights(np.array(0.5), method)) == ()
     linear = candidate.detector.suppression.decay_weights(np.array([[0.29, 0.31]]), "linear")
     np.testing.assert_allclose(linear, [[1.0, 0.69]], rtol=1e-6)
 
@@ -160,9 +170,20 @@ def test_limits_empty_input_and_wrong_shapes(candidate, rng):
     assert indices.dtype == np.int64
     assert kept.shape == (0,)
     assert kept.dtype == np.float64
-    for bad in ((boxes[:-1], scores), (boxes[:, :3], scores), (boxes, scores[:, None])):
-        with pytest.raises(ValueError):  # noqa: PT011
-            run(*bad)
+    wide = np.concatenate([boxes, boxes[:, :1]], axis=1)
+    for bad in (
+        (boxes[:-1], scores),
+        (boxes[:, :3], scores),
+        (boxes, scores[:, None]),
+        (wide, scores),
+        (boxes.ravel(), scores),
+        (boxes[:, None], scores),
+        (np.zeros(0), np.zeros(0)),
+        (np.zeros((0, 5)), np.zeros(0)),
+    ):
+        for options in ({}, {"max_detections": 0}):
+            with pytest.raises(ValueError):  # noqa: PT011
+                run(*bad, **options)
     with pytest.raises(ValueError):  # noqa: PT011
         run(np.zeros((0, 4)), np.zeros(0), method="median")
     with pytest.raises(ValueError):  # noqa: PT011
@@ -235,6 +256,12 @@ def test_classes_do_not_touch_one_another_and_ties_keep_their_order(candidate, r
         found = candidate.detector.suppression.suppress_per_class(given, config)
         np.testing.assert_array_equal(found.labels, labels[order[:limit]])
         np.testing.assert_allclose(found.scores, scores[order[:limit]])
+    config = candidate.detector.detections.SoftNMSConfig(max_detections=0)
+    assert candidate.detector.suppression.suppress_per_class(given, config).scores.shape == (0,)
+    large = labels + 2**62  # as numbers of float64, or of 32 bits, many of them are equal
+    given = candidate.detector.detections.Detections(boxes, scores, large)
+    found = candidate.detector.suppression.suppress_per_class(given, candidate.detector.detections.SoftNMSConfig())
+    np.testing.assert_array_equal(found.labels, large[order])
     scores = 0.5 + 1e-10 * rng.permutation(30)  # close, but not equal
     given = candidate.detector.detections.Detections(boxes, scores, labels)
     found = candidate.detector.suppression.suppress_per_class(given, candidate.detector.detections.SoftNMSConfig())
