@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pytest_recode.testing import assert_equivalent
+from pytest_recode.testing import assert_equivalent, assert_unmodified
 
 
 def histogram(rng, size):
@@ -22,7 +22,7 @@ def log_ratio_interaction(plan, a, b, ground_cost, epsilon):
 @pytest.mark.interface("sinkhorn.transport_plan")
 def test_plan_has_the_marginals_and_the_gibbs_form(candidate, rng):
     a, b, ground_cost = problem(rng, 7, 5)
-    plan = candidate.sinkhorn.transport_plan(a, b, ground_cost, 0.3)
+    plan = assert_unmodified(candidate.sinkhorn.transport_plan, a, b, ground_cost, 0.3)
     assert plan.shape == (7, 5)
     assert plan.dtype == np.float64
     assert (plan > 0).all()
@@ -82,7 +82,7 @@ def test_potentials_solve_the_fixed_point_equations(candidate, reference, rng):
     a, b, ground_cost = problem(rng, 4, 6)
     a[2] = 0.0
     a = a / a.sum()
-    dual = candidate.sinkhorn.potentials(a, b, ground_cost, 0.25)
+    dual = assert_unmodified(candidate.sinkhorn.potentials, a, b, ground_cost, 0.25)
     f, g = dual.f, dual.g
     assert f.shape == (4,)
     assert f.dtype == np.float64
@@ -179,7 +179,7 @@ def test_forbidden_pairs_cost_nothing_and_one_bin_leaves_no_choice(candidate, re
     a, b, ground_cost = problem(rng, 4, 4)
     forbidden = ground_cost.copy()
     forbidden[0, 3] = forbidden[2, 1] = np.inf
-    actual = candidate.sinkhorn.cost(a, b, forbidden, 0.5)
+    actual = assert_unmodified(candidate.sinkhorn.cost, a, b, forbidden, 0.5)
     assert_equivalent(actual, reference.sinkhorn.cost(a, b, forbidden, 0.5), rtol=1e-5, atol=1e-8)
     only = candidate.sinkhorn.cost([1.0], b, ground_cost[:1], 0.01)
     assert_equivalent(only, float(b @ ground_cost[0]), rtol=1e-6, atol=1e-9)
@@ -205,6 +205,19 @@ def test_divergence_is_the_authors_and_leaves_the_measures_alone(candidate, refe
     for name in points:
         assert_equivalent(theirs[name].points, points[name], rtol=0.0, atol=0.0)
         assert_equivalent(theirs[name].weights, weights[name], rtol=0.0, atol=0.0)
+
+
+@pytest.mark.interface("sinkhorn.divergence")
+def test_points_without_mass_and_distant_copies_change_nothing(candidate, reference, rng):
+    """Entries of the plan between the copies underflow; 0 log 0 is 0."""
+    x, y, a, b = rng.uniform(-1.0, 1.0, (4, 2)), rng.uniform(-0.5, 1.5, (5, 2)), histogram(rng, 4), histogram(rng, 5)
+    measure = candidate.measures.Measure
+    expected = reference.sinkhorn.divergence(reference.measures.Measure(x, a), reference.measures.Measure(y, b), 2.0)
+    apart = [np.concatenate([points, points + 200.0]) for points in (x, y)]
+    copies = [measure(*each) for each in zip(apart, (np.tile(a, 2) / 2.0, np.tile(b, 2) / 2.0), strict=True)]
+    assert_equivalent(candidate.sinkhorn.divergence(*copies, 2.0), expected, rtol=1e-5, atol=1e-7)
+    more = measure(np.append(y, [[0.0, 1.0]], axis=0), np.append(b, 0.0))
+    assert_equivalent(candidate.sinkhorn.divergence(measure(x, a), more, 2.0), expected, rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.interface("sinkhorn.divergence")
