@@ -60,6 +60,11 @@ def test_the_threshold_is_relative_to_the_largest_prior_variance(candidate, rng)
     x = np.diag(np.sqrt([0.7e-6, 1.0, 1.5e-6, 1e-12])) * rng.uniform(0.1, 10.0)
     chosen = candidate.gp.inducing.greedy_variance(x, kernel, 4)
     np.testing.assert_array_equal(chosen, [1, 2])
+    unit = 2.0 ** rng.integers(-9, 10)  # powers of 2 change no digit: the square of 0.001 is 1e-6 in float64, too
+    for size, count in ((1e-3, 1), (np.nextafter(1e-3, 1.0), 2)):
+        few = unit * np.array([[1.0, 0.0], [0.0, size]])
+        chosen = candidate.gp.inducing.greedy_variance(few, candidate.gp.kernels.Linear(1.0), 2)
+        np.testing.assert_array_equal(chosen, [0, 1][:count])
 
 
 def test_large_inputs_need_no_square_matrix_and_bad_counts_are_refused(candidate, reference, rng):
