@@ -7,6 +7,8 @@ import pytest
 from pytest_recode.testing import assert_equivalent, assert_unmodified
 
 END = "</w>"
+SIGNS = ".*+(|\\$</\x01\U0001f600\uff01"
+"""Characters that have a meaning elsewhere, or an unusual place in the order of all."""
 
 
 def make_words(rng, count, letters="abcd", longest=7):
@@ -52,7 +54,7 @@ def test_every_merge_is_the_most_frequent_pair_of_its_step(candidate, rng):
 
 @pytest.mark.interface("bpe.learn")
 def test_merges_are_the_authors_whatever_the_order_of_the_words(candidate, reference, rng):
-    for letters in ("a", "ab", "abcdef"):
+    for letters in ("a", "ab", "abcdef", SIGNS):
         counts = make_counts(rng, 30, letters)
         expected = reference.bpe.learn(counts, 40)
         assert_equivalent(candidate.bpe.learn(counts, 40), expected)
@@ -74,16 +76,26 @@ def test_learning_ends_where_it_should(candidate, reference, rng):
     assert candidate.bpe.learn({letter: 1}, 5) == []
     assert candidate.bpe.learn({letter: 4}, 5, 0) == [(letter, END)]  # no pair is left, whatever the minimum
     assert candidate.bpe.learn({}, 5, 0) == []
-    for bad in ((counts, -1), ({letter: -1}, 5), ({"": 2, letter: 3}, 5)):
+    assert candidate.bpe.learn({2 * letter: 0}, 5, 0) == [(letter, END), (letter, letter + END)]
+    assert candidate.bpe.learn({2 * letter: 0}, 5, 1) == []
+    for bad in (
+        (counts, -1),
+        ({}, -1),
+        ({letter: -1}, 5),
+        ({letter: -1}, 0),
+        ({letter: 5, 2 * letter: -1}, 5),
+        ({"": 2, letter: 3}, 5),
+        ({"": 2}, 0),
+    ):
         with pytest.raises(ValueError):  # noqa: PT011 - the words are the author's own
             candidate.bpe.learn(*bad)
 
 
 @pytest.mark.interface("bpe.segment")
 def test_unseen_words_are_split_as_the_authors_do(candidate, reference, rng):
-    learned = reference.bpe.learn(make_counts(rng, 40), 30)
+    learned = reference.bpe.learn({**make_counts(rng, 40), **make_counts(rng, 20, SIGNS)}, 40)
     theirs, ours = candidate.text.merges.Merges.of(learned), reference.text.merges.Merges.of(learned)
-    text = make_words(rng, 20, "abcde", 12)
+    text = [*make_words(rng, 20, "abcde", 12), *make_words(rng, 10, SIGNS, 12)]
     for word in text:
         parts = candidate.bpe.segment(word, theirs)
         assert "".join(parts) == word + END
@@ -158,6 +170,9 @@ def test_dropout_at_its_ends_and_malformed_arguments(candidate, reference, rng):
     merges, stream = candidate.text.merges.Merges.of(learned), candidate.text.stream.Uniforms(seed)
     word = "".join(learned[0]).replace(END, "") + "".join(rng.choice(list("abcd"), size=9))
     assert candidate.bpe.segment(word, merges, 1.0, stream) == [*word, END]
+    ours, theirs = stream, reference.text.stream.Uniforms(seed)  # numbers are taken even if all positions are dropped
+    reference.bpe.segment(word, reference.text.merges.Merges.of(learned), 1.0, theirs)
+    assert float(ours.take(1)[0]) == float(theirs.take(1)[0])
     fresh = candidate.text.stream.Uniforms(seed)
     whole = candidate.bpe.segment(word, merges)
     assert len(whole) <= len(word)
@@ -167,7 +182,17 @@ def test_dropout_at_its_ends_and_malformed_arguments(candidate, reference, rng):
     assert candidate.bpe.segment(word, merges, 1e-12, ours) == whole  # small, but not zero: numbers are taken
     reference.bpe.segment(word, reference.text.merges.Merges.of(learned), 1e-12, theirs)
     assert float(ours.take(1)[0]) == float(theirs.take(1)[0])
-    for bad in (("", merges), (word, merges, 0.5), (word, merges, -0.1, fresh), (word, merges, 1.1, fresh)):
+    none = candidate.text.merges.Merges.of([])
+    assert candidate.bpe.segment(word, none, 0.5, fresh) == [*word, END]
+    for bad in (
+        ("", merges),
+        ("", none),
+        (word, merges, 0.5),
+        (word, none, 0.5),
+        (word, merges, -0.1, fresh),
+        (word, merges, 1.1, fresh),
+        (word, none, 1.1, fresh),
+    ):
         with pytest.raises(ValueError):  # noqa: PT011 - the words are the author's own
             candidate.bpe.segment(*bad)
 
