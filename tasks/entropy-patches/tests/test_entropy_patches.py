@@ -102,6 +102,8 @@ def test_logits_of_any_size_and_type(candidate, rng):
 def test_shapes_without_bytes_and_shapes_that_are_refused(candidate, rng):
     run = candidate.patching.patcher.byte_entropies
     assert_equivalent(run(rng.normal(size=(3, 1, 5))), np.zeros((3, 0)), check_dtype=True)
+    assert_equivalent(run(rng.normal(size=(0, 3, 5))), np.zeros((0, 2)), check_dtype=True)
+    np.testing.assert_array_equal(run(rng.normal(size=(2, 4, 1))), np.zeros((2, 3)))  # a byte that must come
     for shape in ((5,), (0, 5), (3, 0, 5)):
         with pytest.raises(ValueError):  # noqa: PT011
             run(rng.normal(size=shape))
@@ -156,6 +158,23 @@ def test_single_precision_is_worked_on_in_double(candidate, rng):
             settings = candidate.patching.settings.PatchSettings(rule, threshold)
             found = candidate.patching.patcher.patch_starts(entropies, np.full((1, 3), 65), [3], settings)
             np.testing.assert_array_equal(found, [[True, start, False]])
+
+
+@starting
+@pytest.mark.parametrize("rule", ["global", "monotonic"])
+def test_whole_entropies_and_bytes_of_other_types(candidate, rng, rule):
+    """Differences of unsigned numbers are negative; bytes may be floats."""
+    _, data, lengths = batch(rng)
+    whole = rng.integers(0, 9, data.shape)
+    settings = candidate.patching.settings.PatchSettings(rule, 2.5, max_length=4)
+    expected = by_hand(whole, data, lengths, rule, 2.5, True, 4)
+    for given in (
+        (whole.astype(np.uint8), data.astype(np.uint8), lengths.astype(np.uint8)),
+        (whole.tolist(), data.astype(np.float64), lengths.tolist()),
+        (whole.astype(np.float32), data.astype(np.float32).tolist(), lengths.astype(np.int32)),
+    ):
+        found = candidate.patching.patcher.patch_starts(*given, settings)
+        assert_equivalent(found, expected, check_dtype=True)
 
 
 @starting
@@ -234,8 +253,11 @@ def test_lengths_and_indices_of_random_starts(candidate, rng):
         for patch, (begin, end) in enumerate(zip(begins, ends[: len(begins)], strict=True)):
             sizes[row, patch] = end - begin
             index[row, begin:end] = patch
-    for given in (starts, starts.tolist(), 2 * starts.astype(np.int64), 0.5 * starts):
+    for given in (starts, starts.tolist(), 2 * starts.astype(np.int64), 0.5 * starts, -1.0 * starts):
         patches = candidate.patching.patcher.patch_batch(given, lengths)
+        assert_equivalent([patches.lengths, patches.index], [sizes, index], check_dtype=True)
+    for given in (lengths.astype(np.uint8), lengths.tolist()):
+        patches = candidate.patching.patcher.patch_batch(starts, given)
         assert_equivalent([patches.lengths, patches.index], [sizes, index], check_dtype=True)
 
 
