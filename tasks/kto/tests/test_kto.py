@@ -136,7 +136,10 @@ def test_other_types_and_sequences_of_one_token_or_none(candidate, rng):
         (single.tolist(), tokens.tolist(), mask.astype(np.float64).tolist()),
     ):
         assert_equivalent(run(*given), expected, rtol=RTOL, atol=ATOL, check_dtype=True)
+    whole = rng.integers(-128, 128, logits.shape).astype(np.int8)
+    assert_equivalent(run(whole, tokens, mask), sums(whole.astype(float), tokens, mask), rtol=RTOL, atol=ATOL)
     assert_equivalent(run(logits[:, :1], tokens[:, :1], np.ones((4, 1))), np.zeros(4), check_dtype=True)
+    assert_equivalent(run(logits[..., :1], 0 * tokens, mask), np.zeros(4), check_dtype=True)
     assert_equivalent(run(logits[:0], tokens[:0], mask[:0]), np.zeros(0), check_dtype=True)
 
 
@@ -180,7 +183,7 @@ def test_the_point_is_the_mean_over_mismatched_pairs(candidate, rng):
     if expected < 0.0:
         policy, reference, expected = reference, policy, -expected
     policy.given.clear()
-    found = candidate.kto.objective.reference_point(prompts, completions, policy, reference)
+    found = assert_unmodified(candidate.kto.objective.reference_point, prompts, completions, policy, reference)
     assert type(found) is float
     np.testing.assert_allclose(found, expected, rtol=RTOL)
     assert all(tokens.dtype == np.int64 and tokens.ndim == 2 for tokens in policy.given)
@@ -199,6 +202,11 @@ def test_the_smallest_batches(candidate, rng):
     for models, sign in (((policy, reference), 1.0), ((reference, policy), -1.0)):
         found = run(prompts[:2], completions[:2], *models)
         np.testing.assert_allclose(found, max(0.0, sign * math.fsum(ratios) / 2), rtol=RTOL, atol=ATOL)
+    even = [rng.integers(0, 6, 3) for _ in range(8)]  # all of one length
+    ratios = mismatched(even[:4], even[4:], policy, reference)
+    for models, sign in (((policy, reference), 1.0), ((reference, policy), -1.0)):
+        found = assert_unmodified(run, even[:4], even[4:], *models)
+        np.testing.assert_allclose(found, max(0.0, sign * math.fsum(ratios) / 4), rtol=RTOL, atol=ATOL)
     for bad in (
         (prompts[:1], completions[:1]),
         ([], []),
