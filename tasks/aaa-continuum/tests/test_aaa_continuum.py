@@ -82,6 +82,11 @@ def test_values_are_those_of_the_formula(candidate, rng, kind):
         expected = [direct(parts, x) for x in np.ravel(given)]
         expected = np.array(expected, dtype=np.result_type(support, given)).reshape(np.shape(given))
         assert_equivalent(np.asarray(found), expected, rtol=1e-9, check_dtype=True)
+    for place in range(3):  # one of the three arrays is complex
+        mixed = [each.real.copy() for each in parts]
+        mixed[place] = mixed[place] + 1j * rng.uniform(0.1, 0.5, 5)
+        found = candidate.rational.continuum.evaluate(candidate.rational.results.Barycentric(*mixed), points[0])
+        assert_equivalent(found, np.array([direct(mixed, x) for x in points[0]]), rtol=1e-9, check_dtype=True)
     whole = rng.integers(3, 9, 4)
     expected = np.array([direct(parts, float(x)) for x in whole])
     for given in (whole.tolist(), whole.astype(np.int8), whole.astype(np.float32)):
@@ -108,6 +113,11 @@ def test_values_at_and_near_support_points(candidate, rng):
     beside = support + 1e-6  # the values differ from those at the support points by about 1e-6
     expected = [direct((support, values, weights), x) for x in beside]
     np.testing.assert_allclose(run(rational, beside), expected, rtol=0.0, atol=1e-9)
+    for factor in (10.0 ** -rng.integers(14, 100), np.where(np.arange(6) == order[0], 1e-14, 1.0)):
+        other = candidate.rational.results.Barycentric(support, values, factor * weights)
+        np.testing.assert_array_equal(run(other, support[order]), values[order])
+        expected = [direct((support, values, factor * weights), x) for x in beside]
+        np.testing.assert_allclose(run(other, beside), expected, rtol=0.0, atol=1e-9)
     one = candidate.rational.results.Barycentric(support[:1], values[:1], -weights[:1])
     np.testing.assert_allclose(run(one, [support[0], 3.0, 1e-5, np.inf]), np.full(4, values[0]), rtol=1e-12)
 
@@ -120,9 +130,11 @@ def test_values_at_infinity_and_nan(candidate, rng):
     points = np.array([[np.inf, parts[0][1]], [-np.inf, np.nan]])
     found = candidate.rational.continuum.evaluate(rational, points)
     np.testing.assert_allclose(found, [[limit, parts[1][1]], [limit, np.nan]], rtol=1e-12)
-    found = candidate.rational.continuum.evaluate(rational, [complex(0.0, np.inf), complex(np.nan, 1.0), 1e200])
+    found = candidate.rational.continuum.evaluate(
+        rational, [complex(0.0, np.inf), complex(np.nan, 1.0), 1e200, complex(1.0, np.nan)]
+    )
     np.testing.assert_allclose(found[[0, 2]], [limit, limit], rtol=1e-9)
-    assert np.isnan(found[1])
+    assert np.isnan(found[[1, 3]]).all()
 
 
 @values_of
@@ -147,7 +159,8 @@ def test_support_points_without_weight(candidate, rng):
 def test_roots_and_residues_are_known(candidate, rng, kind):
     for size in (2, 3, 5) if kind != "inside" else (3, 4):
         parts, poles, zeros, residues = by_roots(rng, size, kind)
-        unit = 10.0 ** rng.integers(-8, 9)
+        unit, scale = 10.0 ** rng.integers(-8, 9), 1.0 if size == 3 else 10.0 ** -rng.integers(12, 40)
+        parts, residues = [parts[0], scale * parts[1], parts[2]], scale * residues
         rational = candidate.rational.results.Barycentric(parts[0], parts[1], unit * parts[2])
         found = candidate.rational.continuum.roots(rational)
         order = match(found.poles, poles)
@@ -345,6 +358,9 @@ def test_bad_poles_are_not_accepted(candidate, rng):
     assert alone.converged is False  # there is nothing better
     poles = candidate.rational.continuum.roots(alone.rational).poles
     np.testing.assert_allclose(poles, [centre], rtol=1e-6, atol=1e-9)
+    near = candidate.rational.continuum.aaa(lambda x: (x + 2.0) / (1e-10 + (x - centre) ** 2), tolerance=1e-7)
+    assert near.converged is True  # two poles at a distance of 1e-5 are not bad
+    assert near.errors.shape == (2,)
     outside = candidate.rational.continuum.aaa(lambda x: 1.0 / (x - 1.5 - centre**2), tolerance=1e-7, max_degree=1)
     assert outside.converged is True
 
@@ -399,6 +415,10 @@ def test_constants_and_what_is_refused(candidate, rng):
     assert len(level.rational.support) > 2
     last = run(lambda x: np.where(x == 1.0, value + 1.0, value), max_degree=1)
     np.testing.assert_array_equal(last.rational.support, [-1.0, 1.0])
+    last = run(lambda x: np.where(x == 1.0, np.nextafter(value, 9.0), value), max_degree=1)
+    np.testing.assert_array_equal(last.rational.support, [-1.0, 1.0])
+    line = run(lambda x: 1.0 + 0.1 * x, tolerance=0.5)
+    np.testing.assert_array_equal(line.rational.support, [-1.0, 1.0])
     with pytest.raises(ValueError):  # noqa: PT011
         run(lambda x: np.full(x.shape, np.inf))
     for bad in (np.nan, np.inf):
@@ -409,6 +429,8 @@ def test_constants_and_what_is_refused(candidate, rng):
     for degree in (0, -1):
         with pytest.raises(ValueError):  # noqa: PT011
             run(lambda x: x, max_degree=degree)
+        with pytest.raises(ValueError):  # noqa: PT011
+            run(np.ones_like, max_degree=degree)
 
 
 @fitting
