@@ -215,9 +215,9 @@ def test_weights_count_examples_and_the_new_one(candidate, rng):
     assert_equivalent(fields(run(repeated, lambdas, alpha)), expected, rtol=RTOL)
     found = assert_unmodified(run, losses, lambdas, alpha, weights=weights)
     assert_equivalent(fields(found), expected, rtol=RTOL)
-    factor = rng.uniform(0.05, 0.5)
-    found = run(losses, lambdas, alpha, weights=(factor * weights).tolist(), test_weight=factor)
-    assert_equivalent(fields(found), expected, rtol=RTOL)
+    for factor in (rng.uniform(0.05, 0.5), 10.0 ** rng.uniform(-60.0, -20.0), 10.0 ** rng.uniform(20.0, 60.0)):
+        found = run(losses, lambdas, alpha, weights=(factor * weights).tolist(), test_weight=factor)
+        assert_equivalent(fields(found), expected, rtol=RTOL)
     for test_weight in (0.0, rng.uniform(2.0, 9.0)):
         share = (envelope(losses[:, -1:]).sum().item() + 1.0 * test_weight) / (8.0 + test_weight)
         found = run(losses, lambdas, share + 1e-6, test_weight=test_weight)
@@ -273,6 +273,8 @@ def test_what_does_not_fit_is_refused(candidate, rng):
         ((losses, lambdas), {"bound": 0.01}),
         ((losses, lambdas), {"weights": np.ones(3)}),
         ((losses, lambdas), {"weights": np.ones((4, 1))}),
+        ((losses, lambdas), {"weights": [1.0]}),
+        ((losses, lambdas), {"weights": 1.0}),
         ((losses, lambdas), {"weights": [1.0, 1.0, -0.1, 1.0]}),
         ((losses, lambdas), {"test_weight": -0.1}),
         ((losses, lambdas), {"weights": np.zeros(4), "test_weight": 0.0}),
