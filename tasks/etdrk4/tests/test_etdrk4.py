@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from pytest_recode.testing import assert_equivalent
+from pytest_recode.testing import assert_equivalent, assert_unmodified
 
 phi = pytest.mark.interface("spectral.integrator.phi_functions")
 weights = pytest.mark.interface("spectral.integrator.coefficients")
@@ -39,8 +39,9 @@ def wave(rng, points, length, modes=4):
 @phi
 def test_phi_near_zero_loses_no_digit(candidate, rng):
     sizes = np.concatenate([[0.0], 10.0 ** ((np.arange(48) + rng.uniform(size=48)) / 4.0 - 12.0)])  # four per decade
+    sizes = np.concatenate([sizes, [5e-324, 1e-310, 1e-200, 1e-100]])
     z = sizes * rng.choice([-1.0, 1.0], sizes.size)
-    found = candidate.spectral.integrator.phi_functions(z)
+    found = assert_unmodified(candidate.spectral.integrator.phi_functions, z)
     assert isinstance(found, tuple)
     for order, values in zip((1, 2, 3), found, strict=True):
         assert values.dtype == np.float64
@@ -49,20 +50,23 @@ def test_phi_near_zero_loses_no_digit(candidate, rng):
 
 @phi
 def test_phi_of_strong_damping_and_growth(candidate, rng):
-    z = np.concatenate([-(10.0 ** rng.uniform(1.0, 8.0, 20)), rng.uniform(5.0, 20.0, 5)]).reshape(5, 5)
+    z = np.concatenate([-(10.0 ** rng.uniform(1.0, 8.0, 20)), rng.uniform(5.0, 20.0, 5)])
+    z = np.concatenate([z, -np.linspace(4.0, 10.0, 7), np.linspace(4.0, 5.0, 3)]).reshape(5, 7)
     found = candidate.spectral.integrator.phi_functions(z)
     for values, expected in zip(found, direct(z), strict=True):
-        assert values.shape == (5, 5)
+        assert values.shape == (5, 7)
         np.testing.assert_allclose(values, expected, rtol=1e-10)
 
 
 @phi
 def test_phi_of_complex_numbers(candidate, rng):
-    near = 10.0 ** rng.uniform(-9.0, 0.0, 10) * np.exp(1j * rng.uniform(-3.0, 3.0, 10))
+    near = np.append(10.0 ** rng.uniform(-9.0, 0.0, 9), 0.0) * np.exp(1j * rng.uniform(-3.0, 3.0, 10))
     for order, values in zip((1, 2, 3), candidate.spectral.integrator.phi_functions(near), strict=True):
         assert values.dtype == np.complex128
         np.testing.assert_allclose(values, series(near, order), rtol=1e-10)
     far = 1j * rng.choice([-1.0, 1.0], 10) * 10.0 ** rng.uniform(1.0, 4.0, 10)
+    real = np.concatenate([-np.linspace(4.0, 60.0, 9), -(10.0 ** rng.uniform(2.0, 8.0, 5)), np.linspace(4.0, 20.0, 6)])
+    far = np.concatenate([far, real + 1j * 10.0 ** rng.uniform(-1.0, 4.0, 20)])
     for values, expected in zip(candidate.spectral.integrator.phi_functions(far), direct(far), strict=True):
         np.testing.assert_allclose(values, expected, rtol=1e-10, atol=1e-13)
 
@@ -94,6 +98,12 @@ def test_phi_of_every_shape(candidate, rng):
     for order, values in zip((1, 2, 3), function(whole), strict=True):
         assert values.dtype == np.float64
         np.testing.assert_allclose(values, series(whole.astype(float), order), rtol=1e-8)
+    single = rng.uniform(-2.0, 2.0, 5).astype(np.float32)
+    for z in (single, single * np.complex64(1j)):
+        exact = z.astype(np.result_type(z, np.float64))
+        for order, values in zip((1, 2, 3), function(z), strict=True):
+            assert values.dtype == exact.dtype
+            np.testing.assert_allclose(values, series(exact, order), rtol=1e-10, atol=1e-13)
 
 
 # coefficients
@@ -118,10 +128,15 @@ def test_weights_are_those_of_the_authors(candidate, reference, rng, kind):
     sizes = 10.0 ** rng.uniform(-6.0, 5.0, (4, 6))
     eigenvalues = -sizes if kind == "damped" else 1j * sizes - rng.uniform(0.0, 1.0, (4, 6))
     h = rng.uniform(0.001, 0.1)
-    found = candidate.spectral.integrator.coefficients(eigenvalues, h)
+    found = assert_unmodified(candidate.spectral.integrator.coefficients, eigenvalues, h)
     expected = reference.spectral.integrator.coefficients(eigenvalues, h)
     for name in NAMES:
-        assert_equivalent(getattr(found, name), getattr(expected, name), rtol=1e-8, atol=1e-9 * h)
+        assert_equivalent(getattr(found, name), getattr(expected, name), rtol=1e-8, atol=1e-9 * h, check_dtype=True)
+    single = eigenvalues.astype(np.float32 if kind == "damped" else np.complex64)
+    rounded = candidate.spectral.integrator.coefficients(single, h)
+    expected = reference.spectral.integrator.coefficients(single.astype(eigenvalues.dtype), h)
+    for name in NAMES:
+        assert_equivalent(getattr(rounded, name), getattr(expected, name), rtol=1e-8, atol=1e-9 * h, check_dtype=True)
     exact = np.expm1(h * eigenvalues / 2.0) / eigenvalues
     np.testing.assert_allclose(found.inner, exact, rtol=1e-8, atol=1e-9 * h)
 
@@ -151,19 +166,19 @@ def test_step_is_exact_for_quadratic_forcing(candidate, reference, rng):
     eigenvalues = np.concatenate([[0.0, -1e-6], -(10.0 ** rng.uniform(-3.0, 3.0, 6))])
     a, b, c, modes = rng.normal(size=(4, 8)) + 1j * rng.normal(size=(4, 8))
     h, start = rng.uniform(0.1, 0.9), rng.uniform(-1.0, 1.0)
-    before = modes.copy()
 
     def forcing(_modes, time):
         s = time - start
         return a + b * s + c * s**2
 
     scheme = candidate.spectral.integrator.coefficients(eigenvalues, h)
-    found = candidate.spectral.integrator.advance(modes, start, forcing, scheme)
+    weights_before = [np.array(getattr(scheme, name)) for name in NAMES]
+    found = assert_unmodified(candidate.spectral.integrator.advance, modes, start, forcing, scheme)
     z = h * eigenvalues
     one, two, three = reference.spectral.integrator.phi_functions(z)
     expected = np.exp(z) * modes + h * a * one + h**2 * b * two + 2 * h**3 * c * three
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
-    np.testing.assert_array_equal(modes, before)
+    assert_equivalent([getattr(scheme, name) for name in NAMES], weights_before, rtol=0.0, atol=0.0)
 
 
 @one_step
@@ -268,11 +283,17 @@ def test_saving_and_bad_arguments(candidate, rng):
         assert path.states.dtype == np.float64
         np.testing.assert_allclose(path.states[0], initial, rtol=1e-12)
         assert len(np.unique(path.states[:, 0])) == len(expected)
+    values = wave(rng, np.arange(8) * 5.0 / 8, 5.0)
+    eigenvalues = np.array(equation.eigenvalues)
+    path = assert_unmodified(run, equation, values, step=0.01, steps=2)
+    np.testing.assert_allclose(path.states[0], values, rtol=1e-12)
+    assert_equivalent(np.array(equation.eigenvalues), eigenvalues, rtol=0.0, atol=0.0)
     whole = run(equation, initial, step=1, steps=0, start=2)
     assert_equivalent(whole.times, np.array([2.0]), check_dtype=True)
     for initial_shape, bad in (
         (8, {"steps": -1}),
         (8, {"save_every": 0}),
+        (8, {"save_every": 0, "steps": 0}),
         (8, {"step": 0.0, "steps": 0}),
         (8, {"step": float("nan")}),
         (9, {}),  # as many modes as 8 points have

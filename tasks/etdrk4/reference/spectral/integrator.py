@@ -38,7 +38,8 @@ def coefficients(eigenvalues: np.ndarray, step: float) -> Coefficients:
     """
     if not (step > 0.0 and np.isfinite(step)):
         raise ValueError(f"step must be positive and finite, not {step}")
-    z = step * np.asarray(eigenvalues)
+    eigenvalues = np.asarray(eigenvalues)
+    z = step * eigenvalues.astype(np.result_type(eigenvalues, np.float64))
     phi1, phi2, phi3 = phi_functions(z)
     return Coefficients(
         step=step,
