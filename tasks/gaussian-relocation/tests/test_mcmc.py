@@ -119,6 +119,10 @@ def test_split_of_other_types_and_shapes(candidate, rng):
     assert_equivalent(run(opacities.tolist(), copies.tolist()), expected, rtol=1e-12, check_dtype=True)
     assert_equivalent(run([0, 1], [1]), (np.array([0.0, 1.0]), np.ones(2)), rtol=1e-6, check_dtype=True)
     assert run(np.zeros((0, 2)), 3)[1].shape == (0, 2)
+    for opacity, count in ((rng.uniform(0.1, 0.9), 4), (0.0, 3), (1.0, 2)):  # two numbers broadcast to no axes
+        single = run(opacity, count)
+        assert [np.shape(each) for each in single] == [(), ()]
+        np.testing.assert_allclose(single, exact_factor(opacity, count) if opacity else (0.0, 1.0), rtol=1e-6)
     assert_unmodified(run, opacities.astype(np.float64), MOST + copies.astype(np.int64))
 
 
@@ -144,7 +148,7 @@ def test_relocation_is_that_of_the_authors(candidate, reference, rng):
     found = []
     for side in (candidate, reference):
         scene = side.splats.scene.Scene(**given)
-        moved, sources = side.splats.mcmc.relocate(scene, uniforms)
+        moved, sources = assert_unmodified(side.splats.mcmc.relocate, scene, uniforms)
         assert_equivalent(fields(scene), given, rtol=0.0, atol=0.0)
         found.append((fields(moved), sources))
     assert np.sum(found[1][1] != np.arange(30)) == 15
@@ -226,9 +230,11 @@ def test_nothing_moves_without_dead_or_without_live(candidate, rng):
         drawn(rng, 0, []),
     ):
         count = len(given["logits"])
-        moved, sources = run(scene(**given), rng.uniform(size=count))
+        moved, sources = assert_unmodified(run, scene(**given), rng.uniform(size=count))
         assert_equivalent(fields(moved), given, rtol=0.0, atol=0.0)
         assert_equivalent(sources, np.arange(count), check_dtype=True)
+        with pytest.raises(ValueError):  # noqa: PT011
+            run(scene(**given), rng.uniform(size=count + 1))
     with pytest.raises(ValueError):  # noqa: PT011
         run(scene(**drawn(rng, 5)), rng.uniform(size=2))
     with pytest.raises(ValueError):  # noqa: PT011
