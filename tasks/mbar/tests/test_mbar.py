@@ -5,7 +5,7 @@ import statistics
 import numpy as np
 import pytest
 
-from pytest_recode.testing import assert_equivalent
+from pytest_recode.testing import assert_equivalent, assert_unmodified
 
 weighing = pytest.mark.interface("mbar.estimator.log_weights")
 solving = pytest.mark.interface("mbar.estimator.free_energies")
@@ -45,7 +45,8 @@ def test_weights_follow_their_definition(candidate, rng):
     _, energies, counts = oscillators(rng, [12, 0, 7, 9])
     f = rng.normal(size=4)
     samples = candidate.mbar.samples.SampleSet(energies, counts)
-    found = candidate.mbar.estimator.log_weights(samples, f)
+    found = assert_unmodified(candidate.mbar.estimator.log_weights, samples, f)
+    assert_equivalent([samples.energies, samples.counts], [energies, counts], rtol=0.0, atol=0.0)
     assert found.shape == (28, 4)
     np.testing.assert_allclose(np.exp(found), weights_of(energies, counts, f), rtol=1e-6)
     np.testing.assert_allclose(np.exp(found) @ counts, np.ones(28), rtol=1e-9)
@@ -80,7 +81,9 @@ def test_weights_bear_huge_and_infinite_energies(candidate, reference, rng):
 def test_solution_is_that_of_the_authors_and_self_consistent(candidate, reference, rng):
     _, energies, counts = oscillators(rng, [20, 35, 15, 30])
     before = energies.copy()
-    found = candidate.mbar.estimator.free_energies(candidate.mbar.samples.SampleSet(energies, counts))
+    samples = candidate.mbar.samples.SampleSet(energies, counts)
+    found = candidate.mbar.estimator.free_energies(samples)
+    assert_equivalent([samples.energies, samples.counts], [before, counts], rtol=0.0, atol=0.0)
     expected = reference.mbar.estimator.free_energies(reference.mbar.samples.SampleSet(before, counts))
     assert_equivalent(found, expected, rtol=1e-6, atol=1e-6)
     assert found[0] == 0.0
@@ -193,7 +196,7 @@ def test_covariance_is_that_of_the_paper(candidate, reference, rng):
     f = reference.mbar.estimator.free_energies(reference.mbar.samples.SampleSet(energies, counts))
     weights = weights_of(energies, counts, f)
     before = weights.copy()
-    found = candidate.mbar.estimator.covariance(weights, counts)
+    found = assert_unmodified(candidate.mbar.estimator.covariance, weights, counts)
     expected = weights.T @ pseudo_inverse_form(weights, counts) @ weights
     assert found.shape == (4, 4)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-8)
@@ -295,7 +298,8 @@ def test_error_of_two_states_is_that_of_bennett(candidate, rng):
     variance = 1.0 / (1.0 / (2.0 + 2.0 * np.cosh(argument))).sum() - (1.0 / counts).sum()
     np.testing.assert_allclose(error, np.sqrt(variance) * np.array([[0.0, 1.0], [1.0, 0.0]]), rtol=1e-5)
     given = np.array([5.0, 5.0 + delta[0, 1]])
-    again, same = candidate.mbar.estimator.differences(samples, given)
+    again, same = assert_unmodified(candidate.mbar.estimator.differences, samples, given)
+    assert_equivalent([samples.energies, samples.counts], [energies, counts], rtol=0.0, atol=0.0)
     np.testing.assert_allclose(again, delta, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(same, error, rtol=1e-5)
     for whole in (np.array([5, 7]), np.array([5.0, 7.0], dtype=np.float32)):
@@ -390,7 +394,8 @@ def test_forbidden_samples_do_not_count_and_shapes_must_match(candidate, rng):
     target[:9] = np.inf
     observable[:3] = [np.nan, np.inf, -np.inf]
     kept = observable[9:]
-    mean, error = run(samples, observable, target)
+    mean, error = assert_unmodified(run, samples, observable, target, np.array([2.5]))
+    assert_equivalent(samples.energies, energies, rtol=0.0, atol=0.0)
     np.testing.assert_allclose(mean, kept.mean(), rtol=1e-6)
     np.testing.assert_allclose(error, np.sqrt(((kept - kept.mean()) ** 2).sum()) / 15, rtol=1e-5)
     good = np.zeros(24)
