@@ -23,6 +23,11 @@ def spread_out(rng, size):
     return 1.5 * (rng.permutation(size) + rng.uniform(-0.2, 0.2, size))[:, None]
 
 
+def three_directions(share):
+    """Two pivots leave first a millionth of the last row, and then this share of it."""
+    return np.array([[1e3, 0.0, 0.0], [0.0, 1.0, 0.0], [np.sqrt(1.0 - 1e-6 - share), 1e-3, np.sqrt(share)]])
+
+
 def gaussian_matrix(points, width=1.0):
     return np.exp(-0.5 * ((points[:, None] - points) ** 2).sum(axis=-1) / width**2)
 
@@ -320,6 +325,10 @@ def test_what_is_negligible_is_relative_to_the_own_row(candidate, rng):
         found = candidate.lowrank.cholesky.rpcholesky(ours, 2, stream)
         assert found.pivots.tolist() == [0, 1][:count]
         assert found.residual.tolist() == [0.0, 0.0]
+        ours, stream = setting(candidate, three_directions(share), [0.5] * 3, candidate.lowrank.matrices.Linear())
+        found = candidate.lowrank.cholesky.rpcholesky(ours, 3, stream)
+        assert found.pivots.tolist() == [0, 1, 2][: count + 1]
+        assert found.residual.tolist() == [0.0, 0.0, 0.0]
 
 
 @simple
@@ -468,6 +477,11 @@ def test_every_proposal_that_is_not_dependent_is_accepted_for_numbers_of_zero(ca
         found = candidate.lowrank.cholesky.accelerated(ours, 2, 2, stream)
         assert found.pivots.tolist() == [0, 1][:count]
         assert (found.residual.tolist(), found.rounds) == ([0.0, 0.0], count)
+        triple = three_directions(share)
+        ours, stream = setting(candidate, triple, [0.5, 0.0] * 3, candidate.lowrank.matrices.Linear())
+        found = candidate.lowrank.cholesky.accelerated(ours, 3, 1, stream)
+        assert found.pivots.tolist() == [0, 1, 2][: count + 1]
+        assert (found.residual.tolist(), found.rounds) == ([0.0, 0.0, 0.0], count + 1)
 
 
 @blocked
