@@ -153,6 +153,8 @@ def test_no_clipping_and_other_types(candidate, rng):
     assert_equivalent(run(single, 0.5), clipped(single.astype(np.float64), 0.5), rtol=1e-12, check_dtype=True)
     waves = (single + 1j).astype(np.complex64)
     assert_equivalent(run(waves, None), waves.astype(np.complex128), check_dtype=True)
+    expected = clipped(single.astype(np.float64), 0.5) + 0j  # complex numbers stay complex, also if they are real
+    assert_equivalent(run(single.astype(np.complex64), 0.5), expected, rtol=1e-12, check_dtype=True)
     for width in (0.0, -1.0):
         with pytest.raises(ValueError):  # noqa: PT011
             run(single, width)
@@ -331,6 +333,9 @@ def test_a_direction_of_zeros_and_a_single_walker(candidate, rng):
     assert_equivalent([moved.parameters, moved.previous], [parameters, np.zeros(4)])
     assert (summary.energy, summary.error, summary.walkers) == (level, 0.0, 8)
     previous = 1e-3 * rng.normal(size=4)
+    still = settings_of(candidate, (0.02, 1e-4, 1e-3, 0.99, 0.0, 5.0))  # no step is short enough for a constraint of 0
+    moved, _ = run(state.State(parameters, previous, 0), derivatives[:1], np.array([level]), still)
+    assert_equivalent([moved.parameters, moved.previous], [parameters, 0.99 * previous], rtol=1e-12)
     moved, summary = run(state.State(parameters, previous, 0), derivatives[:1], np.array([level]), defaults)
     assert_equivalent(moved.previous, 0.99 * previous, rtol=1e-12)
     assert_equivalent(moved.parameters, parameters + 0.02 * 0.99 * previous, rtol=1e-12)
