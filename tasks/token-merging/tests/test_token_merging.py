@@ -72,7 +72,7 @@ def matching_of(side, arrays):
 def test_the_most_similar_pairs_are_matched(candidate, rng):
     """Lengths of vectors play no part; vectors of a common direction have other partners by inner product."""
     for count in (6, 13, 16):
-        metric = rng.normal(size=(count, 5)) * 10.0 ** rng.uniform(-3.0, 3.0, (count, 1))
+        metric = rng.normal(size=(count, 5)) * 10.0 ** rng.uniform(-30.0, 30.0, (count, 1))
         for protected in (0, 1, 2, 3):
             for r in (1, 2, 4):
                 found = assert_unmodified(candidate.vit.merging.match, metric, r, protected)
@@ -91,6 +91,10 @@ def test_protected_tokens_have_no_edges(candidate, rng):
             found = candidate.vit.merging.match(metric, r, protected)
             assert_equivalent(fields(found), match_by_hand(metric, r, protected))
             assert not set(range(protected)) & {*found.sources.tolist(), *found.destinations.tolist()}
+        opposite = np.where(np.arange(12) % 2 == 0, 1.0, -1.0)[:, None] * 2.0 ** rng.integers(-4, 5, (12, 1))
+        for r in (1, 20):  # no similarity is above -1
+            found = candidate.vit.merging.match(opposite, r, protected)
+            assert_equivalent(fields(found), match_by_hand(opposite, r, protected))
 
 
 @matching
