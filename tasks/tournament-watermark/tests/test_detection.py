@@ -82,7 +82,7 @@ def test_padding_is_no_part_of_a_text(candidate, reference, rng):
     tokens = rng.integers(-3, 4, mask.shape)
     tokens[:4][mask[:4]] = np.tile(text, 4)
     for given in (mask, mask.astype(np.int64), mask.astype(float).tolist()):
-        g, scored = run(made, tokens, given)
+        g, scored = assert_unmodified(run, made, tokens, given)
         assert scored.dtype == bool
         assert not scored[~mask].any()
         assert not g[~scored].any()

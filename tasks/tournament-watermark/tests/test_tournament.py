@@ -51,7 +51,7 @@ def test_winners_are_those_of_all_matches(candidate, rng, candidates):
     probs, g = distribution(rng, 5), rng.integers(-2, 2, (5, 2))
     g[:, 0] = rng.permutation([-2, -1, -1, 0, 1])
     expected = matches(matches(probs, g[:, 0], candidates), g[:, 1], candidates)
-    found = candidate.watermark.tournament.winner_distribution(probs, g, candidates)
+    found = assert_unmodified(candidate.watermark.tournament.winner_distribution, probs, g, candidates)
     assert_equivalent(found, expected, rtol=1e-9, check_dtype=True)
 
 
@@ -220,6 +220,8 @@ def test_a_repeated_context_gets_the_plain_distribution(candidate, reference, rn
         found = ours.distribution(np.array(tokens), probs)
         assert_equivalent(found, theirs.distribution(np.array(tokens), probs), rtol=1e-9)
         assert np.allclose(found, probs, rtol=1e-9) is not new
+    for again in (np.array([[1, 2]], dtype=np.int32), np.array([[2, 1]], dtype=np.uint8), [[1, 2]]):
+        np.testing.assert_allclose(ours.distribution(again, probs), probs, rtol=1e-9)
 
 
 @marking
