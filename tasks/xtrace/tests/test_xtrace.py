@@ -211,6 +211,9 @@ def test_normalised_vectors_are_exact_for_multiples_of_the_identity(candidate, r
     check_estimate(run(operator(matrix), vectors * lengths), projected_samples(matrix, vectors, True), rtol=1e-7)
     plain = run(operator(matrix), vectors * lengths, normalise=False)
     check_estimate(plain, projected_samples(matrix, vectors * lengths, False), rtol=1e-7)
+    for unit, length in ((1e-30, 1e-9), (1e30, 1e9)):  # little is not nothing
+        found = run(operator(unit * matrix), length * vectors)
+        check_estimate(found, projected_samples(unit * matrix, length * vectors, True), rtol=1e-7)
 
 
 @general
@@ -259,7 +262,7 @@ def test_semidefinite_matrices_of_low_rank(candidate, rng, normalise):
     """The default shift of 1e-10 costs about this share of the trace."""
     run, operator = candidate.traces.exchangeable.xnystrace, candidate.traces.operators.Operator
     for size, rank, count in ((15, 3, 4), (15, 2, 7), (15, 1, 2)):
-        for unit in (1e-12, 1.0, 1e12):
+        for unit in (1e-30, 1.0, 1e30):
             matrix = unit * semidefinite(rng, size, rng.uniform(1.0, 4.0, rank))
             vectors = spread(rng, matrix, count)
             found = run(operator(matrix), vectors, normalise=normalise)
