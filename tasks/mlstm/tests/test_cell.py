@@ -206,8 +206,9 @@ def test_malformed_tokens_and_states_are_refused_and_good_ones_are_not(candidate
     for bad in ((query, key[:, :2], value, i, f), (query, key, value[:1], i, f), (query, key, value, i[:1], f)):
         with pytest.raises(ValueError):  # noqa: PT011 - the words are the author's own
             candidate.xlstm.cell.step(None, *bad)
-    with pytest.raises(ValueError):  # noqa: PT011
-        candidate.xlstm.cell.step(None, *good, "relu")
+    for given in (good, [part[:0] for part in good]):
+        with pytest.raises(ValueError):  # noqa: PT011
+            candidate.xlstm.cell.step(None, *given, "relu")
     for bad in (
         [state[0][:1], *state[1:]],
         [state[0].swapaxes(1, 2), *state[1:]],
@@ -220,6 +221,10 @@ def test_malformed_tokens_and_states_are_refused_and_good_ones_are_not(candidate
     listed = state_of(candidate, *(part.tolist() for part in state))
     hidden, after = candidate.xlstm.cell.step(listed, *(part.tolist() for part in good), "exp")
     assert_equivalent([hidden, *full(after)], [expected[:, 0], memory, normalizer], rtol=1e-6)
+    zeros = [np.zeros((0, 2, 4)), np.zeros((0, 2, 4, 3)), np.zeros((0, 2, 3)), np.zeros((0, 2))]
+    for before in (None, state_of(candidate, *zeros[1:])):
+        hidden, after = candidate.xlstm.cell.step(before, *token(tokens(rng, 0, 2, 1), 0))
+        assert_equivalent([hidden, *parts(after)], zeros, check_dtype=True)
 
 
 @stepping
@@ -244,6 +249,8 @@ def test_every_weight_is_the_sum_of_its_gates(candidate, rng, length):
         for s in range(t + 1):
             expected[..., t, s] = log_input[..., s] + log_forget[..., s + 1 : t + 1].sum(axis=-1)
     assert_equivalent(found, expected, rtol=1e-9, check_dtype=True)
+    nothing = np.zeros((2, 0, length))
+    assert_equivalent(candidate.xlstm.cell.log_decay(nothing, nothing), np.zeros((2, 0, length, length)))
 
 
 @decaying
@@ -280,7 +287,14 @@ def test_gates_of_any_type_are_summed_in_double_precision(candidate, rng):
         )
         found = candidate.xlstm.cell.log_decay(*gates)
         assert_equivalent(found, expected, rtol=1e-9, atol=1e-9, check_dtype=True)
-    for bad in ((log_input, small[:4]), (log_input, small[:1]), (log_input[:, None], small), (log_input[0], small[0])):
+    for bad in (
+        (log_input, small[:4]),
+        (log_input, small[:1]),
+        (log_input[:0], small[:1]),
+        (log_input[:0, None], small[:0]),
+        (log_input[:, None], small),
+        (log_input[0], small[0]),
+    ):
         with pytest.raises(ValueError):  # noqa: PT011
             candidate.xlstm.cell.log_decay(*bad)
 
@@ -297,8 +311,9 @@ def test_a_sequence_follows_the_recurrence(candidate, rng, kind):
         assert_equivalent(found, recurrence(arguments, kind)[0], rtol=1e-6, check_dtype=True)
     if kind == "sigmoid":
         assert_equivalent(candidate.xlstm.cell.parallel(*arguments), found, rtol=1e-9)
-    found = candidate.xlstm.cell.parallel(*tokens(rng, 2, 0), kind)
-    assert_equivalent(found, np.zeros((2, 0, 4)))
+    for axes in ((2, 0), (0, 3), (2, 0, 3)):
+        found = candidate.xlstm.cell.parallel(*tokens(rng, *axes), kind)
+        assert_equivalent(found, np.zeros((*axes, 4)), check_dtype=True)
 
 
 @whole
@@ -360,6 +375,9 @@ def test_malformed_sequences_are_refused_and_good_ones_are_not(candidate, rng):
         (query, key, value, i, np.where(f == f.max(), np.inf, f)),
         (query[0, 0], key[0, 0], value[0, 0], i[0, 0], f[0, 0]),
         (*arguments, "tanh"),
+        (*between(arguments, 0, 0), "tanh"),
+        (*between(arguments, 0, 0)[:3], i, f),
+        (query[:, :0], key[:, :0], value[:, :1], i[:, :0], f[:, :0]),
     ):
         with pytest.raises(ValueError):  # noqa: PT011
             candidate.xlstm.cell.parallel(*bad)
@@ -483,10 +501,30 @@ def test_malformed_chunks_are_refused_and_no_tokens_change_nothing(candidate, rn
         with pytest.raises(ValueError):  # noqa: PT011
             run(*bad)
     none = between(arguments, 0, 0)
+    for bad in (
+        (*none, 0),
+        (*none, -2),
+        (*none, 2, None, "gate"),
+        (*none[:2], value, *none[3:], 2),
+        (*none[:3], i, f, 2),
+        (*none, 2, state_of(candidate, stored[0].swapaxes(1, 2), *stored[1:])),
+        *((*none, 2, state_of(candidate, *each)) for each in not_finite(stored)),
+    ):
+        with pytest.raises(ValueError):  # noqa: PT011
+            run(*bad)
     hidden, state = run(*none, 2, state_of(candidate, *stored))
     assert_equivalent([hidden, *parts(state)], [np.zeros((2, 0, 4)), *stored], rtol=1e-9)
     _, state = run(*none, 2)
     assert_equivalent(parts(state), [np.zeros((2, 4, 3)), np.zeros((2, 3)), np.full(2, -np.inf)])
+    _, state = run(*none, 2, state_of(candidate, *(part.astype(np.float32) for part in stored)))
+    assert_equivalent(parts(state), [part.astype(np.float32).astype(float) for part in stored], check_dtype=True)
+    zeros = [np.zeros((0, 2, 3, 4)), np.zeros((0, 2, 4, 3)), np.zeros((0, 2, 3)), np.zeros((0, 2))]
+    for before in (None, state_of(candidate, *zeros[1:])):
+        hidden, state = run(*tokens(rng, 0, 2, 3), 2, before)
+        assert_equivalent([hidden, *parts(state)], zeros, check_dtype=True)
+    for more in ((0,), (2, None, "gate")):
+        with pytest.raises(ValueError):  # noqa: PT011
+            run(*tokens(rng, 0, 2, 3), *more)
     listed = [part.tolist() for part in arguments]
     hidden, _ = run(*listed, 2, state_of(candidate, *(part.tolist() for part in stored)), "exp")
     scale = np.exp(stored[2])
@@ -532,7 +570,8 @@ def test_the_layer_runs_and_decodes(candidate, reference, rng):
 def test_arguments_are_not_modified(candidate, reference, rng, function):
     arguments = tokens(rng, 2, 5)
     stored = [rng.normal(size=(2, 4, 3)), rng.normal(size=(2, 3)), rng.normal(size=2)]
-    state = state_of(candidate, *stored)
+    arguments[3][0, 0] = arguments[4][1, 0] = stored[2][0] = -np.inf
+    state = state_of(candidate, *(part.copy() for part in stored))
 
     def answer(code, call, state):
         run = getattr(code.xlstm.cell, function)
