@@ -86,6 +86,9 @@ def test_density_is_a_sum_of_gaussians(candidate, rng):
         found = assert_unmodified(candidate.flattening.opes.density, estimate, settings, points)
         expected = np.array([summed(parts, weight, periods, point)[0] for point in points])
         assert_equivalent(found, expected, rtol=RTOL, atol=0.0, check_dtype=True)
+        little = estimate_of(candidate, (*parts[:2], 1e-120 * parts[2]), 1e-120 * weight, 1e-240)
+        found = candidate.flattening.opes.density(little, settings, points)
+        assert_equivalent(found, expected, rtol=RTOL, atol=0.0)
         assert_equivalent(fields(estimate.kernels), dict(zip(NAMES, parts, strict=True)), rtol=0.0, atol=0.0)
 
 
@@ -120,6 +123,8 @@ def test_average_over_the_centres(candidate, rng):
         assert_equivalent(fields(estimate.kernels), dict(zip(NAMES, parts, strict=True)), rtol=0.0, atol=0.0)
         expected = np.mean([summed(parts, weight, periods, point)[0] for point in parts[0]])
         np.testing.assert_allclose(found, expected, rtol=RTOL)
+        little = estimate_of(candidate, (*parts[:2], 1e-120 * parts[2]), 1e-120 * weight)
+        np.testing.assert_allclose(candidate.flattening.opes.explored_average(little, settings), expected, rtol=RTOL)
 
 
 @averaging
@@ -142,14 +147,16 @@ def test_bias_and_forces_follow_from_the_density(candidate, rng):
         kt = rng.uniform(0.5, 3.0)
         barrier = kt * rng.uniform(1.5, 8.0)
         settings = settings_of(candidate, kt=kt, barrier=barrier, widths=(0.3, 0.4), periods=periods)
-        values, forces = candidate.flattening.opes.bias(estimate_of(candidate, parts, weight), settings, points)
+        few = estimate_of(candidate, (*parts[:2], 1e-120 * parts[2]), weight)  # a factor of P is one of Z, too
         scale = kt - kt * kt / barrier
         average = np.mean([summed(parts, weight, periods, point)[0] for point in parts[0]])
         at = [summed(parts, weight, periods, point) for point in points]
         relative = np.array([value for value, _ in at]) / average + math.exp(-barrier / scale)
         slopes = np.array([slope for _, slope in at]) / average
-        assert_equivalent(values, scale * np.log(relative), rtol=RTOL, atol=1e-9, check_dtype=True)
-        assert_equivalent(forces, -scale * slopes / relative[:, None], rtol=RTOL, atol=1e-9, check_dtype=True)
+        for estimate in (estimate_of(candidate, parts, weight), few):
+            values, forces = candidate.flattening.opes.bias(estimate, settings, points)
+            assert_equivalent(values, scale * np.log(relative), rtol=RTOL, atol=1e-9, check_dtype=True)
+            assert_equivalent(forces, -scale * slopes / relative[:, None], rtol=RTOL, atol=1e-9, check_dtype=True)
 
 
 @biasing
@@ -212,7 +219,7 @@ def test_a_distant_kernel_is_added(candidate, rng):
 def test_merging_keeps_the_mean_and_the_variance(candidate, rng):
     """One old kernel, with coordinates that are large compared to the widths, and heights that differ much."""
     offset = rng.uniform(-1e5, 1e5, 2)
-    for heights in ((1.0, 2.0), (1e-60, 3e-60), (1.0, 1e-100), (1e-100, 1.0)):
+    for heights in ((1.0, 2.0), (1e-120, 3e-120), (1.0, 1e-100), (1e-100, 1.0)):
         width, other, way = *rng.uniform(0.1, 0.2, (2, 2)), rng.uniform(-0.1, 0.1, 2)
         settings = settings_of(candidate, widths=(0.3, 0.4), periods=(0.0, 0.0), threshold=3.0)
         old = kernels_of(candidate, (offset[None], width[None], heights[:1]))
@@ -312,19 +319,20 @@ def test_compression_is_that_of_the_authors(candidate, reference, rng):
 
 @updating
 def test_updates_weigh_and_shrink(candidate, rng):
-    """Without compression: each kernel by its own weight and width."""
-    for variables in (1, 3):
+    """Without compression: each kernel by its own weight and width, also at the highest barrier."""
+    for variables, depth in ((1, 8.0), (3, 8.0), (2, 300.0)):
         kt, widths = rng.uniform(0.5, 3.0), rng.uniform(0.1, 0.5, variables)
         settings = settings_of(
             candidate,
             kt=kt,
-            barrier=10.0 * kt,
+            barrier=max(10.0, depth) * kt,
             widths=tuple(widths.tolist()),
             periods=(0.0,) * variables,
             threshold=0.0,
         )
         estimate = candidate.flattening.kernels.Estimate(candidate.flattening.kernels.Kernels.none(variables))
-        points, biases = rng.normal(size=(5, variables)), -kt * rng.uniform(0.0, 8.0, 5)
+        points, biases = rng.normal(size=(5, variables)), -kt * rng.uniform(0.0, depth, 5)
+        biases[0] = -kt * depth  # as the driver begins
         weights = np.exp(biases / kt)
         for count, (point, value) in enumerate(zip(points, biases.tolist(), strict=True), 1):
             estimate = candidate.flattening.opes.update(estimate, settings, point, value)
