@@ -67,10 +67,12 @@ def test_votes_are_sums_of_causal_attention(candidate, rng):
 def test_keys_without_direction_share_all_attention(candidate, rng):
     """Each token of the window divides its attention among itself and all tokens before."""
     size, window = rng.integers(12, 30).item(), rng.integers(2, 8).item()
-    queries, keys, values = drawn(rng, size)
-    prompt = candidate.serving.prompt.Prompt(queries, np.zeros_like(keys), values)
+    queries, keys, values = drawn(rng, size, width=4)
     share = sum(1 / (place + 1) for place in range(size - window, size))
-    assert_equivalent(candidate.serving.snapkv.votes(prompt, window), np.full((6, size - window), share), **CLOSE)
+    for query, key in ((queries, 0.0), (100.0, 50.0), (100.0, -50.0)):  # logits of 0, 1e4 and -1e4
+        given = np.broadcast_to(query, queries.shape), np.full_like(keys, key)
+        prompt = candidate.serving.prompt.Prompt(*given, values)
+        assert_equivalent(candidate.serving.snapkv.votes(prompt, window), np.full((6, size - window), share), **CLOSE)
 
 
 @voting
@@ -304,6 +306,9 @@ def test_thresholds_windows_and_nothing_important(candidate, rng):
     for threshold in (0.05, 0.9):
         with pytest.raises(ValueError):  # noqa: PT011
             run(weights, np.tile([2, 7, 9], (3, 1)), threshold)
+        for count in (1, 2, 3):  # fewer query heads than key-value heads
+            with pytest.raises(ValueError):  # noqa: PT011
+                run(weights[:count], np.tile([2, 7, 9], (4, 1)), threshold)
     single = np.full((2, 6), 0.05, dtype=np.float32)  # a little more than 0.05
     assert_equivalent(run(single, np.array([[3]])), 1 / 6, rtol=1e-9)
 
