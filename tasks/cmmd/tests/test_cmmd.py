@@ -96,6 +96,7 @@ def test_excess_where_the_kernel_is_close_to_one(candidate, rng):
     for one, other, sigma in (
         (first, second, 1e9),
         (first, first + 1e-7 * second[:3], 1.0),
+        (first, first + 1e-11 * second[:3], 3.0),  # quotients by sigma are rounded, differences of these rows are not
         (first + far, second + far, 3.0),
     ):
         np.testing.assert_allclose(run(one, other, sigma), excess(one, other, sigma), rtol=1e-9)
@@ -178,6 +179,9 @@ def test_signs_of_estimates_between_equal_sets(candidate, rng):
     expected = 2.0 * excess(rows, rows, 2.0).sum() / (9 * 9 * 8)
     found = [run(store(rows), store(rng.permutation(rows), 5), 2.0) for _ in range(2)]
     np.testing.assert_allclose(found, [expected, expected], rtol=1e-6)
+    same = store(rows, 4)  # one set, not two, but still no row of the first is a row of the second
+    np.testing.assert_allclose(run(same, same, 2.0), expected, rtol=1e-6)
+    assert 0.0 <= run(same, same, 2.0, "biased") < 1e-12
     different = rng.normal(size=(40, 9, 4))
     found = np.array([run(store(rows, 5), store(rng.permutation(rows), 4), 2.0, "biased") for rows in different])
     assert np.all((found >= 0.0) & (found < 1e-12))
