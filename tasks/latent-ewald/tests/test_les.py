@@ -98,7 +98,7 @@ def test_k_indices_are_half_of_the_sphere_in_order(candidate, rng):
             cutoff = between(exact, 2.5, 4.0)
             n = sphere(exact, cutoff)
             positive = np.array([next(index for index in row if index) > 0 for row in n])
-            found = candidate.les.kspace.k_indices(given, cutoff)
+            found = assert_unmodified(candidate.les.kspace.k_indices, given, cutoff)
             assert_equivalent(found, n[positive].astype(np.int64), rtol=0.0, check_dtype=True)
             assert found.dtype == np.int64
 
@@ -144,6 +144,11 @@ def test_k_indices_of_flat_and_of_small_cells(candidate, rng):
         none = candidate.les.kspace.k_indices(np.diag(lengths), 0.9 * 2.0 * np.pi / long)
         assert_equivalent(none, np.zeros((0, 3), dtype=np.int64), check_dtype=True)
         assert none.dtype == np.int64
+
+
+def unchanged(system, positions, charges):
+    """What a system holds is still what it was made of."""
+    assert_equivalent([system.positions, system.charges], [positions, charges], rtol=0.0, atol=0.0)
 
 
 # energy
@@ -194,7 +199,10 @@ def test_energy_does_not_depend_on_the_description(candidate, rng):
     parameters = settings(0.9, between(cell, 2.0, 3.0), False)
 
     def energy(*args):
-        return candidate.les.ewald.energy(system(*args), parameters)
+        made = system(*args)
+        found = candidate.les.ewald.energy(made, parameters)
+        unchanged(made, *(each.astype(np.float64) for each in args[:2]))
+        return found
 
     scale = own(charges, 0.9)
     expected = direct(sphere(cell, parameters.cutoff), positions, charges, cell, 0.9) - scale
@@ -242,12 +250,18 @@ def test_energy_of_isolated_atoms_is_the_sum_over_pairs(candidate, rng):
             r = math.dist(positions[i], positions[j])
             kernel = math.erf(r / (math.sqrt(2.0) * sigma)) / r if r else math.sqrt(2.0 / np.pi) / sigma
             total += float(charges[i] @ charges[j]) * kernel / (4.0 * np.pi * EPSILON_0)
-        found = candidate.les.ewald.energy(system(positions, charges), settings(sigma, 1.0, keep))
+        made = system(positions, charges)
+        found = candidate.les.ewald.energy(made, settings(sigma, 1.0, keep))
         assert type(found) is float
+        unchanged(made, positions, charges)
         np.testing.assert_allclose(found, total, rtol=1e-6, atol=1e-7 * own(charges, sigma))
         alone = candidate.les.ewald.energy(system(positions[:1], charges[:1]), settings(sigma, 1.0, keep))
         expected = own(charges[:1], sigma)
         np.testing.assert_allclose(alone, expected if keep else 0.0, rtol=1e-6, atol=1e-9 * expected)
+    pair = rng.uniform(0.5, 1.5, 2)
+    for far in (12.0, 1e2, 1e4, 1e6):
+        found = candidate.les.ewald.energy(system([[0.0, 0.0, 0.0], [0.6 * far, 0.0, 0.8 * far]], pair), settings())
+        np.testing.assert_allclose(found, pair.prod() / far / (4.0 * np.pi * EPSILON_0), rtol=1e-6)
 
 
 # forces
@@ -261,10 +275,12 @@ def test_forces_in_a_cell_are_differences_of_the_energy(candidate, rng):
         sigma, cutoff = rng.uniform(0.7, 1.1), between(cell, 2.0, 3.0)
         n = sphere(cell, cutoff)
         expected = -gradient(lambda x: direct(n, x, charges, cell, sigma), positions, 1e-3)  # noqa: B023
-        system = candidate.les.system.System(positions + rng.integers(-9, 10, (4, 3)) @ cell, charges, cell)
+        images = positions + rng.integers(1, 10, (4, 3)) @ cell
+        system = candidate.les.system.System(images, charges, cell)
         for keep in (False, True):
             found = candidate.les.ewald.forces(system, candidate.les.settings.Settings(sigma, cutoff, keep))
             close(found, expected, 1e-6)
+        unchanged(system, images, charges)
 
 
 @pulling
@@ -298,14 +314,15 @@ def test_forces_of_charges_that_follow_the_atoms(candidate, rng, periodic, keep)
 
 
 @pulling
-def test_forces_at_short_distances_keep_their_digits(candidate, rng):
-    """Also those of atoms that coincide."""
+@pytest.mark.parametrize("unit", [1.0, 1e-3])
+def test_forces_at_any_distance_keep_their_digits(candidate, rng, unit):
+    """Also those of atoms that coincide. No distance is small or large but beside sigma."""
     settings, system = candidate.les.settings.Settings, candidate.les.system.System
     charges = rng.uniform(0.5, 1.5, 2)
-    sigma = rng.uniform(0.6, 1.6)
+    sigma = unit * rng.uniform(0.6, 1.6)
     direction = rng.normal(size=3)
     direction /= np.linalg.norm(direction)
-    for exponent in (-8, -6, -5, -4, -3, -2, -1.5, -1, -0.5, 0, 0.7):
+    for exponent in (-8, -6, -5, -4, -3, -2, -1.5, -1, -0.5, 0, 0.7, 1, 2, 4, 8):
         x = 10.0**exponent * rng.uniform(1.0, 1.3)  # in units of sqrt(2) sigma
         if x < 1.0:
             # erf(x) - 2 x exp(-x^2) / sqrt(pi) = 4 / sqrt(pi) exp(-x^2) x^3 sum of (2 x^2)^m / (1 3 5 .. (2 m + 3))
@@ -321,7 +338,7 @@ def test_forces_at_short_distances_keep_their_digits(candidate, rng):
         pair = system(np.array([np.zeros(3), r * direction]), charges)
         found = candidate.les.ewald.forces(pair, settings(sigma))
         assert_equivalent(found, size * np.array([-direction, direction]), rtol=1e-6, atol=1e-6 * size)
-    third = rng.normal(size=3) + 2.0
+    third = sigma * (rng.normal(size=3) + 2.0)
     points = system(np.array([np.zeros(3), np.zeros(3), third]), np.append(charges, 1.0))
     one = system(np.array([np.zeros(3), third]), np.array([charges.sum(), 1.0]))
     found, expected = (candidate.les.ewald.forces(each, settings(sigma)) for each in (points, one))
@@ -335,14 +352,14 @@ def test_forces_with_any_jacobian_are_the_authors(candidate, reference, rng):
     jacobian = rng.normal(size=(4, 3, 4, 3))
     for box in (cell, skewed, None):
         positions, charges = atoms(rng, cell, 4, 3)
+        systems = [side.les.system.System(positions, charges, box) for side in (candidate, reference)]
         for given in (None, jacobian, jacobian.astype(np.float32), np.rint(9.0 * jacobian).astype(np.int64)):
             found, expected = (
-                side.les.ewald.forces(
-                    side.les.system.System(positions, charges, box), side.les.settings.Settings(), given
-                )
-                for side in (candidate, reference)
+                side.les.ewald.forces(each, side.les.settings.Settings(), given)
+                for side, each in zip((candidate, reference), systems, strict=True)
             )
             close(found, expected, 1e-6)
+        unchanged(systems[0], positions, charges)
     system = candidate.les.system.System(positions, charges, cell)
     for bad in (jacobian[:, :1], jacobian[:, 0], jacobian.transpose(1, 0, 2, 3), jacobian[..., :1], jacobian[:1]):
         with pytest.raises(ValueError):  # noqa: PT011
@@ -397,7 +414,9 @@ def test_stress_turns_with_the_cell_and_is_that_of_the_lattice(candidate, refere
 
     def stress(side, where, box):
         system = side.les.system.System(where, charges, box)
-        return side.les.ewald.stress(system, side.les.settings.Settings(0.8, cutoff))
+        found = side.les.ewald.stress(system, side.les.settings.Settings(0.8, cutoff))
+        unchanged(system, where, charges)
+        return found
 
     expected = stress(reference, positions, cell)
     close(stress(candidate, positions, cell), expected, 1e-6)
@@ -475,6 +494,7 @@ def test_born_charges_in_a_cell_are_differences_without_the_phase(candidate, rng
         for where in (positions, positions + images):
             system = candidate.les.system.System(where, start, cell)
             close(candidate.les.response.born_charges(system, jacobian, neutral=neutral), expected, 1e-6)
+            unchanged(system, where, start)
 
 
 @responding
