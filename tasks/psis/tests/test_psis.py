@@ -107,6 +107,18 @@ def test_the_unit_of_the_exceedances_is_a_factor_of_the_scale(candidate, rng):
 
 
 @fitting
+def test_exceedances_of_very_unlike_sizes(candidate, rng):
+    """The fifth of 20 is the quartile; those below it may be anything."""
+    for decades in (20.0, 50.0, 99.0):
+        x = 10.0 ** np.concatenate(
+            [rng.uniform(-250.0, -100.0, 4), [-decades], -decades * rng.uniform(0.0, 0.9, 14), [0.0]]
+        )
+        found = candidate.psis.pareto.gpd_fit(rng.permutation(x))
+        assert_equivalent(found[0], fit(x)[0], rtol=RTOL)
+        assert_equivalent(found[1], fit(x)[1], rtol=RTOL, atol=0.0)
+
+
+@fitting
 def test_a_point_of_the_grid_that_is_zero(candidate, rng):
     """20 exceedances have a grid of 34 points; the ninth is 0 if the largest is exactly 3 times the fifth."""
     star = rng.uniform(0.5, 2.0)
@@ -195,7 +207,14 @@ def test_ends_types_and_refusals(candidate, rng):
     expected = sigma * np.expm1(-k * np.log1p(-single.astype(np.float64))) / k
     assert_equivalent(run(single, k, sigma), expected, rtol=1e-9, check_dtype=True)
     assert_equivalent(run(np.zeros((0, 2)), k, sigma), np.zeros((0, 2)), check_dtype=True)
-    for p, scale in (([0.5, 1.0 + 1e-9], 1.0), ([-1e-9], 1.0), ([np.nan, 0.5], 1.0), ([0.5], 0.0), ([0.5], -1.0)):
+    for p, scale in (
+        ([0.5, 1.0 + 1e-9], 1.0),
+        ([-1e-9], 1.0),
+        ([np.nan, 0.5], 1.0),
+        ([0.5], 0.0),
+        ([0.5], -1.0),
+        ([0.5], np.nan),
+    ):
         with pytest.raises(ValueError):  # noqa: PT011
             run(p, k, scale)
 
@@ -224,7 +243,7 @@ def test_tail_lengths(candidate, rng):
     efficiency = rng.uniform(0.3, 0.9)
     for size, share in ((10**5, efficiency), (5000, 1.0 / efficiency), (1000, 1e-3)):
         assert run(size, share) == length_of(size, share)
-    for bad in ((0,), (-3,), (10, 0.0), (10, -1.0)):
+    for bad in ((0,), (-3,), (10, 0.0), (10, -1.0), (10, math.nan)):
         with pytest.raises(ValueError):  # noqa: PT011
             run(*bad)
 
@@ -288,6 +307,16 @@ def test_offsets_and_far_away_ratios(candidate, rng):
 
 
 @smoothing
+def test_tails_that_reach_far_down(candidate, rng):
+    """The third of 12 is the quartile, up to 225 below the largest; two are up to 599 below it, the cutoff more."""
+    for depth, below in ((60.0, 650.0), (150.0, 650.0), (225.0, 900.0)):
+        tail = np.concatenate([rng.uniform(-599.0, -300.0, 2), [-depth], -depth * rng.uniform(0.0, 0.9, 8), [0.0]])
+        ratios = rng.permutation(np.append(tail, -below - rng.uniform(0.0, 50.0, 48)))
+        found = candidate.psis.smoothing.smooth(ratios + 1e3)
+        assert_equivalent(fields(found), smoothed(ratios)[:3], rtol=RTOL, atol=1e-7)
+
+
+@smoothing
 def test_log_ratios_that_hardly_differ(candidate, rng):
     """The shape is that of the differences themselves."""
     ratios = pareto(rng, 60)
@@ -333,8 +362,8 @@ def test_tails_that_cannot_be_fitted(candidate, rng):
 def test_other_types_and_log_ratios_that_are_refused(candidate, rng):
     run = candidate.psis.smoothing.smooth
     ratios = rng.permutation(np.arange(40) ** 2 // 50)
-    single = rng.normal(size=40).astype(np.float32)
-    for given in (ratios, ratios.tolist(), single):
+    single, half = rng.normal(size=40).astype(np.float32), (5.0 * rng.normal(size=40)).astype(np.float16)
+    for given in (ratios, ratios.astype(np.uint8), ratios.tolist(), single, half):
         assert_equivalent(fields(run(given)), smoothed(given)[:3], rtol=RTOL, atol=ATOL, check_dtype=True)
     unknown, endless = rng.normal(size=(2, 40))
     unknown[3], endless[3] = np.nan, np.inf
@@ -365,7 +394,9 @@ def test_thresholds_and_sizes(candidate, rng):
     for size, k in ((2, 0.3), (30, 0.2), (300, 0.5), (1500, 0.69), (2500, 0.69), (2500, 0.71), (40, -0.4)):
         weights = rng.dirichlet(np.ones(size))
         logs = np.log(weights)
-        found = assert_unmodified(run, parts.Smoothed(logs, k, 5))
+        given = parts.Smoothed(logs.copy(), k, 5)
+        found = run(given)
+        np.testing.assert_array_equal(given.log_weights, logs)
         threshold = min(0.7, 1.0 - 1.0 / math.log10(size))
         expected = (
             threshold,
