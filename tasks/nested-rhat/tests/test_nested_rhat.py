@@ -17,10 +17,10 @@ SHAPES = [(4, 3, 3), (1, 4, 2), (2, 5, 1)]  # draws of each chain, superchains, 
 
 
 def ids_of(rng, superchains, size):
-    """Ids in no order, some negative, the chains of a superchain apart from each other."""
+    """Ids in no order, some negative, beyond 32 bits, the chains of a superchain apart from each other."""
     names = rng.choice(2000, superchains, replace=False) - 1000
     names[0] = -names.max() - 2001
-    ids = np.repeat(names, size)
+    ids = np.repeat(names * 2**40, size)
     while size > 1 and np.all(ids == np.repeat(ids[::size], size)):
         ids = rng.permutation(ids)
     return ids
