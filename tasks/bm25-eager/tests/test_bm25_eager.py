@@ -165,6 +165,10 @@ def test_the_part_that_depends_on_the_document(candidate, rng, variant):
         for counts in (tf, tf.astype(np.float32), tf.astype(np.uint8).tolist()):
             found = candidate.lexical.bm25.saturation(counts, relative, settings)
             assert_equivalent(found, expected, rtol=CLOSE, check_dtype=True)
+    parts_of = rng.uniform(0.1, 0.9, 5)  # counts need not be whole
+    found = candidate.lexical.bm25.saturation(parts_of, relative, settings)
+    expected = np.array([part(count, each, **given) for count, each in zip(parts_of, relative, strict=True)])
+    assert_equivalent(found, expected, rtol=CLOSE, check_dtype=True)
     single = candidate.lexical.bm25.saturation(2, 1.5, settings)
     assert np.shape(single) == ()
     np.testing.assert_allclose(single, part(2, 1.5, **given), rtol=CLOSE)
@@ -269,10 +273,23 @@ def test_terms_that_are_refused(candidate, rng):
 
 @indexing
 def test_documents_are_not_modified(candidate, reference, rng):
-    documents = [np.array(document) for document in collection(rng) if document]
-    found = assert_unmodified(candidate.lexical.bm25.build, documents, 12, candidate.lexical.settings.Settings("bm25l"))
-    expected = reference.lexical.bm25.build(documents, 12, reference.lexical.settings.Settings("bm25l"))
-    assert_equivalent(fields(found), fields(expected), rtol=CLOSE, atol=1e-13)
+    lists = [document for document in collection(rng) if document]
+    for documents in (lists, [np.array(document) for document in lists]):
+        settings = [side.lexical.settings.Settings("bm25l") for side in (candidate, reference)]
+        found = assert_unmodified(candidate.lexical.bm25.build, documents, 12, settings[0])
+        expected = reference.lexical.bm25.build(documents, 12, settings[1])
+        assert_equivalent(fields(found), fields(expected), rtol=CLOSE, atol=1e-13)
+
+
+@indexing
+def test_terms_of_small_types(candidate, reference, rng):
+    """The product of a term and the number of documents does not fit in eight bits."""
+    documents = collection(rng, documents=30)
+    expected = fields(reference.lexical.bm25.build(documents, 12, reference.lexical.settings.Settings()))
+    for kind in (np.uint8, np.int8):
+        given = [np.array(document, dtype=kind) for document in documents]
+        found = candidate.lexical.bm25.build(given, 12, candidate.lexical.settings.Settings())
+        assert_equivalent(fields(found), expected, rtol=CLOSE, atol=1e-13, check_dtype=True)
 
 
 # score
@@ -304,7 +321,7 @@ def test_the_index_is_not_modified(candidate, rng):
     before = [np.array(each) for each in fields(index)]
     query = np.array([1, 5, 5, 1])
     first = assert_unmodified(candidate.lexical.bm25.score, index, query)
-    for found in (first, candidate.lexical.bm25.score(index, query)):
+    for found in (first, assert_unmodified(candidate.lexical.bm25.score, index, query.tolist())):
         assert_equivalent(found, scores[:, query].sum(axis=1), rtol=CLOSE)
     for now, then in zip(fields(index), before, strict=True):
         np.testing.assert_array_equal(now, then)
@@ -363,8 +380,9 @@ def test_types_of_scores_and_numbers_that_are_refused(candidate, rng):
     for mask in (None, []):
         assert_equivalent(run([], 3, mask), (np.zeros(0, dtype=np.int64), np.zeros(0)), check_dtype=True)
     for k in (-1, -7):
-        with pytest.raises(ValueError):  # noqa: PT011
-            run([1.0, 2.0], k)
+        for given in ([1.0, 2.0], []):
+            with pytest.raises(ValueError):  # noqa: PT011
+                run(given, k)
 
 
 @ranking
