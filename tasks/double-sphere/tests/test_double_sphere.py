@@ -152,7 +152,8 @@ def test_pixels_do_not_depend_on_the_distance(candidate, rng):
         points /= np.abs(points).max(axis=1, keepdims=True)
         expected = two_spheres(camera, points)
         expected[4 if alpha != 0.5 else 5 :] = np.nan
-        for scale in (1e-200, 1e-170, 1e-4, 1e170, 1e200):
+        mixed = rng.permutation(np.append([1e-200, 1e-170, 1e170, 1e200], np.ones(len(points) - 4)))[:, None]
+        for scale in (1e-200, 1e-170, 1e-4, 1e170, 1e200, mixed):
             pixels, valid = candidate.fisheye.double_sphere.project(camera, points * scale)
             np.testing.assert_array_equal(valid, np.isfinite(expected[:, 0]))
             assert_equivalent(pixels, expected, rtol=RTOL, atol=1e-6)
@@ -217,10 +218,11 @@ def test_jacobian_falls_with_the_distance(candidate, rng):
         points /= np.abs(points).max(axis=1, keepdims=True)
         base, _ = candidate.fisheye.double_sphere.jacobian(camera, points)
         np.testing.assert_allclose(base @ points[..., None], np.zeros((5, 2, 1)), atol=1e-6)
-        for scale in (1e-200, 1e-4, 1e170, 1e200):
+        mixed = rng.permutation([1e-200, 1e-170, 1.0, 1e170, 1e200])[:, None]
+        for scale in (1e-200, 1e-4, 1e170, 1e200, mixed):
             found, valid = candidate.fisheye.double_sphere.jacobian(camera, points * scale)
             assert valid.all()
-            np.testing.assert_allclose(found * scale, base, rtol=RTOL, atol=1e-7)
+            np.testing.assert_allclose(found * np.expand_dims(scale, -1), base, rtol=RTOL, atol=1e-7)
 
 
 @deriving
