@@ -19,7 +19,7 @@ SPACES = [" ", "\t", "\n", "\u3000", "\u00a0"]
 
 
 def word(rng, most=5):
-    return "".join(rng.choice(list("abcdeé語"), rng.integers(1, most + 1)))
+    return "".join(rng.choice(list("abcdAé語\u0301"), rng.integers(1, most + 1)))
 
 
 def variants(rng, count, words=7):
@@ -72,7 +72,7 @@ def settings_of(side, *values):
 
 @counting
 def test_counts_of_characters_without_whitespace(candidate, rng):
-    for text in (*variants(rng, 3), "aaa\u2003aa", word(rng)):
+    for text in (*variants(rng, 3), "aaa\u2003aa", "aA\u2003Aa", word(rng)):
         order = rng.integers(2, 8).item()
         found = candidate.decoding.mbr.statistics(text, order)
         expected = [dict(each) for each in counts_of(text, order)]
@@ -97,6 +97,7 @@ def test_means_of_counts(candidate, rng):
     """Also of texts without characters, and of counts that are means themselves."""
     texts = [*variants(rng, 4), "", rng.choice(SPACES)]
     parts = [[dict(each) for each in counts_of(texts[place], 5)] for place in rng.permutation(6)]
+    parts[rng.integers(6)][0]["q"] = 0  # an entry, too
     found = assert_unmodified(candidate.decoding.mbr.aggregate, parts)
     assert_equivalent([dict(each) for each in found], mean_of(parts), **CLOSE)
     assert all(isinstance(count, float) for each in found for count in each.values())
