@@ -124,9 +124,9 @@ def of_raised(error: BaseException) -> str:
 
 
 @functools.lru_cache(maxsize=8)
-def nodes(source: str) -> tuple[ast.AST, ...]:
-    """The syntax tree of a file as `ast.walk` lists it. Raises `SyntaxError`."""
-    return tuple(ast.walk(ast.parse(source)))
+def statements(source: str) -> tuple[ast.stmt, ...]:
+    """The statements of a file in the order of `ast.walk`. Raises `SyntaxError`."""
+    return tuple(node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt))
 
 
 def _frames(error: BaseException) -> Iterator[tuple[types.FrameType, int]]:
@@ -143,7 +143,7 @@ def _frames(error: BaseException) -> Iterator[tuple[types.FrameType, int]]:
 
 def _asks_for_one(frame: types.FrameType, line: int) -> bool:
     """Whether a line is within `with pytest.raises(...)`, or calls a function through it."""
-    for node in nodes("".join(linecache.getlines(frame.f_code.co_filename))):
+    for node in statements("".join(linecache.getlines(frame.f_code.co_filename))):
         calls: list[ast.expr] = []
         if isinstance(node, (ast.With, ast.AsyncWith)) and node.body[0].lineno <= line <= (node.end_lineno or 0):
             calls = [item.context_expr for item in node.items]
@@ -209,8 +209,8 @@ def _test_frame(error: BaseException) -> Optional[tuple[types.FrameType, int]]:
 def _statement(file: str, line: int) -> Optional[ast.stmt]:
     """The innermost statement at a line."""
     found: Optional[ast.stmt] = None
-    for node in nodes("".join(linecache.getlines(file))):
-        if not isinstance(node, ast.stmt) or not node.lineno <= line <= (node.end_lineno or node.lineno):
+    for node in statements("".join(linecache.getlines(file))):
+        if not node.lineno <= line <= (node.end_lineno or node.lineno):
             continue
         if found is None or node.lineno >= found.lineno:
             found = node

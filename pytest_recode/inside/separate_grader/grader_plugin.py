@@ -158,7 +158,7 @@ class Plugin:
         if self.several:  # whose messages nobody reads: pytest's tracebacks, and Python's, take longer than most tests
             session.config.option.tbstyle = "value"
             for file in {str(item.path) for item in items}:
-                symptoms.nodes("".join(linecache.getlines(file)))  # so that no fork needs to parse it
+                symptoms.statements("".join(linecache.getlines(file)))  # so that no fork needs to parse it
         gc.freeze()
         gc.enable()
 
