@@ -154,6 +154,7 @@ def test_chrf_without_anything_in_common(candidate, rng):
         found = candidate.decoding.mbr.chrf([dict(each) for each in counts_of(one, 6)], counts_of(two, 6))
         assert type(found) is float
         assert found == 0.0
+    assert candidate.decoding.mbr.chrf([dict(each) for each in counts_of(some, 6)], counts_of(some, 6)) > 0.0
 
 
 # utilities

@@ -362,6 +362,7 @@ def test_the_end_token_is_no_part_of_a_tokenization(candidate, rng):
     composition = automaton(candidate, [[0, 1], [NONE, NONE]])
     run = candidate.constrain.tokens.tokenizations
     assert run(composition, vocabulary, letter * count) == 1
+    assert run(composition, vocabulary, letter * count + "!") == 0
     start = automaton(candidate, [[NONE, NONE], [1, 2], [NONE, NONE]], start=1)
     assert run(start, vocabulary, letter * count) == 1
 
