@@ -101,7 +101,6 @@ class _SeparateGrading:
         self.switchboard = Switchboard(sandbox, task.environment, task.limits, files, entropy, deadline)
         self.answered_seconds = 0.0  # time of the cases that an answer of the candidate's reached or may have disturbed
         self.answered_before = False  # whether a candidate answered in an earlier case of the current grader
-        self.drew = True  # whether another seed may lead to other tests
         self.extended = False  # whether the grading has been given its time again
         self.rehearsal = False
 
@@ -158,7 +157,7 @@ class _SeparateGrading:
         finally:
             self.switchboard.end()
             if keep and self.kept is not None:
-                self.kept.put(self.seed if self.drew else None, grader)
+                self.kept.put(self.seed, grader)
             else:
                 grader.kill()
 
@@ -185,6 +184,7 @@ class _SeparateGrading:
             "reference": self.reference,
             "roots": import_roots(self.reference),
             "interfaces": list(self.task.interfaces),
+            "seed": self.seed,
             "limit": self.switchboard.answer_limit,
             "rehearsal": self.rehearsal,
             "several": self.kept is not None,
@@ -198,12 +198,7 @@ class _SeparateGrading:
         return grader
 
     def _run_of(self, only: list[str] | None) -> messages.GraderRun:
-        return {
-            "seed": self.seed,
-            "only": only,
-            "stop_at_failure": self.stop_at_failure,
-            "still_run": sorted(self.still_run),
-        }
+        return {"only": only, "stop_at_failure": self.stop_at_failure, "still_run": sorted(self.still_run)}
 
     def _follow(self, grader: Connection) -> None:
         """Read steps until the grader is done. Raises `_GraderEndedError` where another grader has to judge the rest."""
@@ -318,7 +313,6 @@ class _SeparateGrading:
         except messages.MessageError as error:
             raise GraderError(f"{self._tests_path()}: the grader sent a wrong message: {error}") from None
         if step["op"] == "collected":
-            self.drew = step["drew"]
             self._collected(step["cases"])
         elif step["op"] == "started":
             self._started(step["id"])

@@ -18,14 +18,16 @@ from pytest_recode.verdict import Case, Outcome, Verdict
 class CommonGrader:
     """What the checks of one task have in common in a process: secret seeds, a grader, and the reference's verdict.
 
-    The grader is believed only if the reference passes in it twice: a library may not work in the forks in which it runs the cases,
-    and a case may find a file that an earlier run of it left.
+    The grader is believed only if the reference passes in it: a library may not work in the forks in which it runs the cases.
     """
 
     def __init__(self, task: Task, sandbox: Sandbox) -> None:
         self.task, self.sandbox = task, sandbox
         self.kept: KeptGrader | None = None if task.oracle.isolation == "shared" else KeptGrader()
         self.reference: Verdict | None = None  # once it is graded
+        self.independent: dict[
+            frozenset[str], bool
+        ] = {}  # cases, and whether the reference passes them without the others
         self._seeds: list[int] = []
 
     def seeds(self, count: int) -> list[int]:
@@ -55,12 +57,15 @@ class Gradings:
             common.reference = self._reference(seed)
         return common.reference
 
+    @property
+    def _reference_answer(self) -> Answer:
+        return Answer(name="the reference", targets=self._parts.reference)
+
     def _reference(self, seed: int) -> Verdict:
-        answer = Answer(name="the reference", targets=self._parts.reference)
-        common = self._common
+        answer, common = self._reference_answer, self._common
         try:
             verdict = self._judge(answer, seed, common.kept)
-            if common.kept is None or (verdict.solved and self._judge(answer, seed, common.kept).solved):
+            if common.kept is None or verdict.solved:
                 return verdict
         except (GraderError, SandboxError):
             if common.kept is None:
@@ -68,6 +73,19 @@ class Gradings:
         common.close()
         common.kept = None  # each answer gets a grader of its own
         return self.alone(answer, seed)
+
+    def are_independent(self, cases: Collection[str], seed: int) -> bool:
+        """Whether the reference passes these cases if no others run. If not, a failure among them need not be the answer's."""
+        if self._task.oracle.isolation == "shared":
+            return True  # all cases run, whatever is asked for
+        known, wanted = self._common.independent, frozenset(cases)
+        if wanted not in known:
+            try:
+                verdict = self.verdict(self._reference_answer, seed, only=wanted)
+                known[wanted] = all(case.outcome is Outcome.PASSED for case in verdict.cases if case.id in wanted)
+            except (GraderError, SandboxError):
+                known[wanted] = False
+        return known[wanted]
 
     def alone(self, answer: Answer, seed: int) -> Verdict:
         """Grade an answer in a grader of its own, as in an episode. Raises `GraderError`, `SandboxError`."""

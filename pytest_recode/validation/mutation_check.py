@@ -43,6 +43,8 @@ def check_mutants(task: Task, check: Check, parts: Parts, proofs: Proofs, gradin
         # Nearly all mutants fail a case of their interface, or one that failed for the last mutant of the same function. Only the
         # others need all cases, and a process for each interface.
         only = own if mutant.interface else failed_last.get((mutant.path, mutant.definition))
+        if only and not gradings.are_independent(only, seed):
+            only = None
         still_run = () if equivalent else never_failed & own
         verdict = gradings.verdict(
             answer, seed, only=only or None, stop_at_failure=True, still_run=still_run, test_seconds=patience

@@ -146,7 +146,7 @@ def _of_wrong(
     cases = gradings.reference(seed).cases
     decisive = {case.id for case in cases if _is_about(case, violated)}
     quiet = {case.id for case in cases if case.interface == violated.interface and case.id not in noticing}
-    if decisive:
+    if decisive and gradings.are_independent(decisive, seed):
         still_run = quiet if first else set()
         verdict = gradings.verdict(answer, seed, only=decisive | still_run, stop_at_failure=True, still_run=still_run)
         if any(_is_about(case, violated) for case in failing(verdict)):

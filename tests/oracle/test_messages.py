@@ -19,7 +19,7 @@ FAILURE: messages.FailureReport = {
 }
 FAILED = messages.CaseOutcome(outcome="failed", junit="failure", **FAILURE)
 GRADER: list[Any] = [
-    messages.Collected(op="collected", cases=[{"id": "test_m.py::test_f", "interface": "m.f"}], drew=False),
+    messages.Collected(op="collected", cases=[{"id": "test_m.py::test_f", "interface": "m.f"}]),
     messages.started("test_m.py::test_f"),
     messages.finished_using("test_m.py::test_f", messages.PASSED, ["m.f"]),
     messages.finished_using("test_m.py::test_f", FAILED, []),

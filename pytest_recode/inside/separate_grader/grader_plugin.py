@@ -20,9 +20,9 @@ from typing import Any, NoReturn, Optional, cast
 import pytest
 
 from ..grading import case_outcome, interface_names, lost_tests, pytest_session, symptoms
-from ..setup.random_generators import seed_generators, state_of_generators
+from ..setup.random_generators import seed_generators
 from ..wire import frames, messages
-from . import handles, reference_fixture
+from . import handles, left_behind, reference_fixture
 
 
 class NoLink:
@@ -43,10 +43,10 @@ class Plugin:
     def __init__(self) -> None:
         self.link: Any = None
         self.interfaces: list[str] = []
-        self.run = messages.GraderRun(seed=0, only=None, stop_at_failure=False, still_run=[])
+        self.seed = 0
+        self.run = messages.GraderRun(only=None, stop_at_failure=False, still_run=[])
         self.several = False  # whether further runs may follow the first
-        self.undrawn: object = None  # the state of the global random generators before the tests are collected
-        self.drew = True  # whether collecting may have changed it
+        self.has_hooks = False  # whether the tests have a conftest.py, whose hooks belong to a whole session
         self.broken = self.collected = self.rehearsal = False
         self.missing_module = ""  # a module that an import of the tests or the reference did not find
         self.stderr = io.StringIO()  # what pytest writes there before it runs tests
@@ -57,7 +57,8 @@ class Plugin:
         self.reports: list[tuple[Any, BaseException | None]] = []
 
     def configure(self, link: Any, start: messages.GraderStart) -> None:
-        self.link, self.interfaces = link, start["interfaces"]
+        self.link, self.interfaces, self.seed = link, start["interfaces"], start["seed"]
+        self.has_hooks = any(path.rpartition("/")[2] == "conftest.py" for path in start["tests"])
         self.run, self.several, self.rehearsal = start["run"], start["several"], start["rehearsal"]
 
     def send(self, step: messages.GraderStep) -> None:
@@ -104,9 +105,7 @@ class Plugin:
             raise handles.TestFault(
                 "the rng fixture needs numpy: install it for the interpreter that runs the tests"
             ) from None
-        return np.random.default_rng(
-            pytest_session.entropy(self.run["seed"], case_outcome.case_id(request.node.nodeid))
-        )
+        return np.random.default_rng(pytest_session.entropy(self.seed, case_outcome.case_id(request.node.nodeid)))
 
     # collecting
 
@@ -146,8 +145,7 @@ class Plugin:
             self.report_broken(wrong)
             items[:] = []
             return
-        self.drew = state_of_generators() != self.undrawn
-        self._send_collected()
+        self.send(messages.Collected(op="collected", cases=self.cases))
         self.collected = True
         sys.stderr = sys.__stderr__
         if self.rehearsal:
@@ -179,32 +177,34 @@ class Plugin:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, None]:
-        """Run the cases that are asked for; for several answers, each time in a fork, so that no test finds what it kept of an earlier one."""
-        if not self.several or self.broken:
+        """Run the cases that are asked for; for several answers, each time in a fork, so that no test finds what it kept of an earlier one.
+
+        A run that leaves something outside of its process is the last one of this grader.
+        """
+        if not self.several or self.broken or self.has_hooks:
             session.items = self._wanted(session.items)
             yield
             return
+        before = left_behind.remains()
         while True:
             pid = os.fork()
             if pid == 0:
                 self._run_and_exit(session)
             _end_as(os.waitpid(pid, 0)[1])
+            left_behind.remove_temporary_directories(before)
+            if left_behind.remains() != before:
+                os._exit(0)
             try:
                 self.run = cast(messages.GraderRun, self.link.next_message())
             except EOFError:
                 os._exit(0)
-            self._send_collected()
-
-    def _send_collected(self) -> None:
-        self.send(messages.Collected(op="collected", cases=self.cases, drew=self.drew))
+            self.send(messages.Collected(op="collected", cases=self.cases))
 
     def _run_and_exit(self, session: pytest.Session) -> NoReturn:
         """Run the cases of this order, tell the host, and end this process: what called it belongs to its parent."""
         status = 1
         try:
             self.link.after_fork()
-            if not self.drew:  # the tests were perhaps collected with another seed
-                seed_generators(pytest_session.entropy(self.run["seed"], ""))
             session.items = self._wanted(session.items)
             try:
                 _hooks_of("main", session).pytest_runtestloop(session=session)
@@ -247,7 +247,7 @@ class Plugin:
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.link.start_case()
         self.reports = []
-        seed_generators(pytest_session.entropy(self.run["seed"], case_outcome.case_id(nodeid)))
+        seed_generators(pytest_session.entropy(self.seed, case_outcome.case_id(nodeid)))
         self.send(messages.started(case_outcome.case_id(nodeid)))
 
     @pytest.hookimpl(hookwrapper=True)  # not `wrapper`: an image may have an older pytest (7 or newer)

@@ -32,7 +32,7 @@ import pytest
 
 from ..grading import pytest_session
 from ..setup.files import write_files
-from ..setup.random_generators import seed_generators, state_of_generators
+from ..setup.random_generators import seed_generators
 from ..wire import frames, messages
 from . import candidate_link, grader_plugin
 
@@ -59,10 +59,11 @@ _WARM = messages.GraderStart(
     reference={},
     roots=[],
     interfaces=["warm"],
+    seed=0,
     limit=0,
     rehearsal=False,
     several=False,
-    run=messages.GraderRun(seed=0, only=None, stop_at_failure=False, still_run=[]),
+    run=messages.GraderRun(only=None, stop_at_failure=False, still_run=[]),
 )
 
 
@@ -122,8 +123,7 @@ def main(reader: Any, writer: Any) -> None:
     warnings.filterwarnings("error", category=pytest.PytestReturnNotNoneWarning)
     for category in (SyntaxWarning, pytest.PytestAssertRewriteWarning):
         warnings.filterwarnings("error", "assertion is always true", category)
-    seed_generators(pytest_session.entropy(start["run"]["seed"], ""))  # for what is drawn while modules are imported
-    plugin.undrawn = state_of_generators()
+    seed_generators(pytest_session.entropy(start["seed"], ""))  # for what is drawn while modules are imported
     with contextlib.redirect_stderr(plugin.stderr):
         if resumes:
             _resume(_suspended[0][1], plugin)

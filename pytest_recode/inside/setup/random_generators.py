@@ -18,12 +18,3 @@ def seed_generators(entropy: int) -> None:
     numpy_random = sys.modules.get("numpy.random")
     if numpy_random is not None:
         numpy_random.seed(entropy % 2**32)
-
-
-def state_of_generators() -> object:
-    """What changes if something is drawn from the global random generators, or if numpy's is imported."""
-    numpy_random = sys.modules.get("numpy.random")
-    if numpy_random is None:
-        return random.getstate(), None
-    name, key, *rest = numpy_random.get_state()
-    return random.getstate(), (name, key.tobytes(), *rest)

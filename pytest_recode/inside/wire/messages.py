@@ -55,11 +55,10 @@ class CollectedCase(TypedDict):
 
 
 class Collected(TypedDict):
-    """Separate judging: the cases, in the order in which they will run. `drew`: whether the seed may change what was collected."""
+    """Separate judging: the cases, in the order in which they will run."""
 
     op: Literal["collected"]
     cases: list[CollectedCase]
-    drew: bool
 
 
 class Learned(TypedDict):
@@ -166,7 +165,6 @@ class GraderRun(TypedDict):
     `stop_at_failure`: after the first failed case, only those of `still_run` run.
     """
 
-    seed: int
     only: Optional[list[str]]
     stop_at_failure: bool
     still_run: list[str]
@@ -179,6 +177,7 @@ class GraderStart(TypedDict):
     reference: Mapping[str, bytes]
     roots: list[str]
     interfaces: list[str]
+    seed: int
     limit: int
     rehearsal: bool
     several: bool
@@ -225,10 +224,6 @@ def _is_text(value: Any) -> bool:
     return type(value) is str  # not `isinstance`: a numpy string derives from str
 
 
-def _is_bool(value: Any) -> bool:
-    return type(value) is bool
-
-
 def _is_outcome(value: Any) -> bool:
     return _is_text(value) and value in ("passed", "failed", "error")
 
@@ -263,7 +258,7 @@ _FAILURE: dict[str, _Check] = {"kind": _is_text, "message": _is_text, "exception
 _STARTED: dict[str, _Check] = {"id": _is_text}
 _FINISHED: dict[str, _Check] = {"id": _is_text, "outcome": _is_outcome, **_FAILURE, "junit": _is_text}
 _GRADER_STEPS: dict[str, dict[str, _Check]] = {
-    "collected": {"cases": _is_case_list, "drew": _is_bool},
+    "collected": {"cases": _is_case_list},
     "started": _STARTED,
     "finished": {**_FINISHED, "uses": _is_text_list},
     "broken": {"text": _is_text, "lacking": _is_text, "python": _is_text},
