@@ -135,7 +135,7 @@ def test_ctrl_c_keeps_what_was_graded_and_resume_goes_on(
         assert "INTERNALERROR" not in person.seen
         assert "KeyboardInterrupt" not in person.seen
         assert "stopped by Ctrl-C" in person.seen
-        assert "interrupted: 1 of 1 episodes" in person.seen
+        assert "interrupted: 1 of 1 episode," in person.seen
         assert_line(person.seen, "to resume", "--recode-resume")
     assert results() == []
     with terminal(pytester.path, *KEPT, "--recode-feedback=L1", "--recode-resume") as person:
@@ -160,7 +160,7 @@ def test_an_input_that_ends_is_an_interruption(
         assert person.end() == pytest.ExitCode.INTERRUPTED
         assert "stopped by the end of the input (Ctrl-D)" in person.seen
         assert "KeyboardInterrupt" not in person.seen
-        assert "interrupted: 1 of 1 episodes" in person.seen
+        assert "interrupted: 1 of 1 episode," in person.seen
         assert_line(person.seen, "to resume", "--recode-resume")
         assert "(user)" not in person.seen
     assert results() == []
