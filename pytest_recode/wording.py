@@ -1,11 +1,18 @@
-"""How messages of every package put lists into words."""
+"""How messages of every package put lists, and guesses of what was meant, into words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 
 def some_of(names: Sequence[str], most: int) -> str:
     """The first `most` names, and how many more there are: "a, b and 3 more"."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def guess(name: str, known: Sequence[str], *, quote: str = "") -> str:
+    """A question after an unknown `name`, such as " (did you mean soft-nms?)"; "" if no known name is similar."""
+    near = get_close_matches(name, known, 1)
+    return f" (did you mean {quote}{near[0]}{quote}?)" if near else ""

@@ -308,7 +308,7 @@ def test_right_answers_pass_and_wrong_ones_fail_in_a_case_about_their_requiremen
     graded: list[None] = []
     part = replace(check, answers=lambda *_: taken)
     with closing(CommonGrader(task, sandbox)) as common:
-        assert validate(task, part, common, seed=20261123, graded=lambda: graded.append(None)).problem == ""
+        assert validate(part, common, seed=20261123, graded=lambda: graded.append(None)).problem == ""
     assert len(graded) >= len(taken) > 0  # and the reference, before several wrong ones
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from pytest_recode.faults import UserError
 from pytest_recode.formats.document import At, Document, fault, kind_of, name_of, written
+from pytest_recode.wording import guess
 
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
@@ -38,9 +38,8 @@ def unknown(document: Document, at: At, keys: Iterable[str]) -> UserError:
     """The error for the key at `at`, which is not one of `keys`."""
     key, where = str(at[-1]), f" in '{name_of(at[:-1])}'" if len(at) > 1 else ""
     names = list(keys)
-    close = get_close_matches(key, names, n=1)
-    guess = f" (did you mean '{close[0]}'?)" if close else ""
-    return fault(document, at, f"unknown key '{key}'{where}{guess}; the keys are {', '.join(names)}")
+    meant = guess(key, names, quote="'")
+    return fault(document, at, f"unknown key '{key}'{where}{meant}; the keys are {', '.join(names)}")
 
 
 def text(pattern: str = "", allowed: str = "text") -> Check:

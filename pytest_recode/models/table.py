@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import UserError
+from pytest_recode.wording import guess
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,9 +167,7 @@ def _fields(where: str, fields: object) -> dict[str, Any]:
         if key not in _FIELDS:
             if _SECRET.search(str(key)):
                 raise UserError(f"{where}: {_keyless(str(key))}")
-            near = difflib.get_close_matches(str(key), _FIELDS, 1)
-            guess = f" (did you mean {near[0]}?)" if near else ""
-            raise UserError(f"{where}: unknown key {key!r}{guess}: allowed are {', '.join(_FIELDS)}")
+            raise UserError(f"{where}: unknown key {key!r}{guess(str(key), _FIELDS)}: allowed are {', '.join(_FIELDS)}")
     if "model" not in fields:
         raise UserError(f"{where}: missing key 'model': a litellm name such as openai/gpt-5, or a built-in short name")
     return {key: _CHECKS[key](f"{where}: {key}", value) for key, value in fields.items()}

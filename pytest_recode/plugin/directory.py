@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import os
 import tempfile
@@ -26,6 +25,7 @@ from pytest_recode.records.run_directory import (
 )
 from pytest_recode.records.run_files import LOCAL, RunFiles
 from pytest_recode.records.shard_file import SHARD_FILE, ShardFile
+from pytest_recode.wording import guess
 
 if TYPE_CHECKING:
     from pytest_recode.gateway.remote_run import RemoteRun
@@ -231,9 +231,8 @@ def _not_written(out: Path, error: OSError) -> UserError:
 
 
 def _no_run(out: Path) -> UserError:
-    near = difflib.get_close_matches(out.name, [path.parent.name for path in out.parent.glob(f"*/{RESULTS}")], 1)
-    guess = f" (did you mean {near[0]}?)" if near else ""
-    return UserError(f"--recode-out={out}: there is no run to resume{guess}: leave out --recode-resume to start one")
+    meant = guess(out.name, [path.parent.name for path in out.parent.glob(f"*/{RESULTS}")])
+    return UserError(f"--recode-out={out}: there is no run to resume{meant}: leave out --recode-resume to start one")
 
 
 def _check_room(out: Path) -> None:

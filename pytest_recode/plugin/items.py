@@ -293,7 +293,6 @@ class ValidateItem(RecodeItem):
             with self.timer.working(self.seconds), interrupts_first():
                 settings = run.settings
                 found = validate(
-                    self.task,
                     check,
                     run.common_grader(self.task),
                     settings.seed,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_recode.plugin.items import TaskItem
-from pytest_recode.wording import some_of
+from pytest_recode.wording import guess, some_of
 
 _MOST_SHOWN = 10
 _OPERATORS = frozenset({"and", "or", "not"})
@@ -32,7 +31,7 @@ def unknown_in_marker(expression: str, items: Sequence[pytest.Item]) -> list[str
     for key, value in _arguments(expression) if known else ():
         if key not in known:
             keys = sorted(known)
-            lines.append(f"-m recode({key}=…): no task has {key!r}{_guess(key, keys)}: choose from {', '.join(keys)}")
+            lines.append(f"-m recode({key}=…): no task has {key!r}{guess(key, keys)}: choose from {', '.join(keys)}")
         elif value not in known[key]:
             lines.append(f"-m recode({key}={value!r}): {_choices(key, value, known[key])}")
     return list(dict.fromkeys(lines))
@@ -42,8 +41,8 @@ def _choices(key: str, value: object, known: Iterable[Any]) -> str:
     choices = sorted((each for each in known if each not in ("", None)), key=lambda each: (str(type(each)), each))
     if not choices:
         return f"no selected task has a {key}: leave it out"
-    guess = _guess(value, [each for each in choices if isinstance(each, str)]) if isinstance(value, str) else ""
-    return f"no task has this {key}{guess}: choose from {some_of([repr(each) for each in choices], _MOST_SHOWN)}"
+    meant = guess(value, [each for each in choices if isinstance(each, str)]) if isinstance(value, str) else ""
+    return f"no task has this {key}{meant}: choose from {some_of([repr(each) for each in choices], _MOST_SHOWN)}"
 
 
 def unknown_in_keywords(expression: str, items: Sequence[pytest.Item]) -> list[str]:
@@ -57,7 +56,7 @@ def unknown_in_keywords(expression: str, items: Sequence[pytest.Item]) -> list[s
         if word not in _OPERATORS and not any(word.lower() in name for name in names)
     ]
     return [
-        f"-k {word}: nothing has this name{_guess(word, list(keywords))}: choose from ids of tasks"
+        f"-k {word}: nothing has this name{guess(word, list(keywords))}: choose from ids of tasks"
         f" ({some_of(sorted(tasks), _MOST_SHOWN)}), domains, tags, difficulties, models and feedback"
         for word in unknown
     ]
@@ -82,8 +81,3 @@ def _arguments(expression: str) -> Iterator[tuple[str, Any]]:
                 with suppress(ValueError):  # pytest refuses other values
                     if keyword.arg:
                         yield keyword.arg, ast.literal_eval(keyword.value)
-
-
-def _guess(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, 1)
-    return f" (did you mean {near[0]}?)" if near else ""

@@ -45,8 +45,8 @@ class CommonGrader:
 class Gradings:
     """Grades the answers of one check, and records the time of the slowest grading."""
 
-    def __init__(self, task: Task, parts: Parts, common: CommonGrader, graded: Callable[[], None]) -> None:
-        self._task, self._parts, self._common, self._graded = task, parts, common, graded
+    def __init__(self, parts: Parts, common: CommonGrader, graded: Callable[[], None]) -> None:
+        self._parts, self._common, self._graded = parts, common, graded
         self.seconds = 0.0
         self.isolation = common.sandbox.isolation
 
@@ -76,7 +76,7 @@ class Gradings:
 
     def are_independent(self, cases: Collection[str], seed: int) -> bool:
         """Whether the reference passes these cases if no others run. If not, a failure among them need not be the answer's."""
-        if self._task.oracle.isolation == "shared":
+        if self._common.task.oracle.isolation == "shared":
             return True  # all cases run, whatever is asked for
         known, wanted = self._common.independent, frozenset(cases)
         if wanted not in known:
@@ -129,7 +129,7 @@ class Gradings:
         still_run: Collection[str] = (),
         test_seconds: float | None = None,
     ) -> Verdict:
-        task = self._task
+        task = self._common.task
         if test_seconds is not None:
             task = replace(task, limits=replace(task.limits, test_seconds=test_seconds))
         start = time.monotonic()

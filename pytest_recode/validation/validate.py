@@ -25,7 +25,6 @@ ENOUGH = 3
 
 
 def validate(
-    task: Task,
     check: Check,
     common: CommonGrader,
     seed: int | None = None,
@@ -33,16 +32,19 @@ def validate(
     *,
     graded: Callable[[], None] = lambda: None,
 ) -> Validation:
-    """Grade the answers of `check`, with `seeds` secret seeds each if it is `seeded`, or only with `seed`. The caller closes `common`.
+    """Grade the answers of one check of `common.task`, with `seeds` secret seeds each if it is `seeded`, or only with `seed`.
+
+    The caller closes `common`.
 
     `graded` is called after each grading. There may be a thousand, so callers should limit the time of each.
 
     Raises `GraderError`, `SandboxError`, `UserError`.
     """
+    task = common.task
     parts = task.load()
     proofs = proofs_of(task, check.reads)
     common.sandbox.ready(task.environment)
-    gradings = Gradings(task, parts, common, graded)
+    gradings = Gradings(parts, common, graded)
     count = seeds if check.seeded and seed is None else 1
     chosen = common.seeds(count) if seed is None else [seed]
     if check.mutated:
@@ -149,7 +151,7 @@ def _of_wrong(
     if decisive and gradings.are_independent(decisive, seed):
         still_run = quiet if first else set()
         verdict = gradings.verdict(answer, seed, only=decisive | still_run, stop_at_failure=True, still_run=still_run)
-        if any(_is_about(case, violated) for case in failing(verdict)):
+        if _any_about(failing(verdict), violated):
             return verdict
     return gradings.verdict(answer, seed)
 
@@ -190,13 +192,13 @@ def _alike(answer: Answer, one: Verdict, other: Verdict) -> bool:
     wrong = answer.violates
     if wrong is None or one.solved or other.solved:
         return one.solved == other.solved
-    return _fails_about(one, wrong) == _fails_about(other, wrong)
+    return _any_about(_failed(one), wrong) == _any_about(_failed(other), wrong)
 
 
 def _unsolved_problem(task: Task, check: Check, answer: Answer, verdict: Verdict, repeat: str) -> _Problem:
     if verdict.tampering:
         return _Problem(text=f"{task.id}: {answer.name} is taken for tampering: {'; '.join(verdict.tampering)}")
-    failed = [case for case in verdict.cases if case.outcome is not Outcome.PASSED]
+    failed = _failed(verdict)
     return _Problem(
         text=f"{task.id}: {answer.name} fails {len(failed)} of {len(verdict.cases)} cases with {repeat}. "
         f"Correct {'the reference' if check.name == 'reference' else 'the answer'} or its tests.",
@@ -223,9 +225,9 @@ def _violation_problem(
             text=f"{task.id}: {answer.name} solves the task with {repeat}, although it violates {requirement}. "
             "Add a case that fails for it under every seed."
         )
-    if _fails_about(verdict, wrong):
+    failed = _failed(verdict)
+    if _any_about(failed, wrong):
         return None
-    failed = [case for case in verdict.cases if case.outcome is not Outcome.PASSED]
     wanted = f"none of {', '.join(wrong.cases)}" if wrong.cases else f"no case of {wrong.interface}"
     return _Problem(
         text=f"{task.id}: {answer.name} fails with {repeat}, but in {wanted}: it violates {requirement}, and fails "
@@ -233,9 +235,14 @@ def _violation_problem(
     )
 
 
-def _fails_about(verdict: Verdict, wrong: WrongAnswer) -> bool:
-    """Whether a case about the requirement fails."""
-    return any(case.outcome is not Outcome.PASSED and _is_about(case, wrong) for case in verdict.cases)
+def _failed(verdict: Verdict) -> list[Case]:
+    """The cases that did not pass, also those for which no time was left."""
+    return [case for case in verdict.cases if case.outcome is not Outcome.PASSED]
+
+
+def _any_about(cases: Sequence[Case], wrong: WrongAnswer) -> bool:
+    """Whether one of the cases is about the requirement."""
+    return any(_is_about(case, wrong) for case in cases)
 
 
 def _is_about(case: Case, wrong: WrongAnswer) -> bool:

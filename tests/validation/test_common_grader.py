@@ -76,7 +76,7 @@ def found(task: Task, sandbox: Sandbox, name: str, seeds: int = 1) -> Validation
     """What one check finds, after the others of the task, in the same grader."""
     with closing(CommonGrader(task, sandbox)) as common:
         for check in checks(task):
-            result = validate(task, check, common, seeds=seeds)
+            result = validate(check, common, seeds=seeds)
             if check.name == name:
                 return result
     raise AssertionError(name)
@@ -132,7 +132,7 @@ def test_what_is_drawn_while_tests_are_collected_differs_between_seeds(
     )
     [right] = [check for check in checks(task) if check.name == "right"]
     with closing(CommonGrader(task, sandbox)) as common:
-        assert "proofs/right/square fails" in validate(task, right, common, seeds=24).problem
+        assert "proofs/right/square fails" in validate(right, common, seeds=24).problem
 
 
 def test_hooks_of_a_conftest_belong_to_the_whole_session(tmp_path: Path, sandbox: Sandbox) -> None:

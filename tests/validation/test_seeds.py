@@ -60,6 +60,6 @@ def test_an_answer_that_fails_under_every_seed_is_not_graded_on(
     [check] = [check for check in checks(task) if check.name == "right"]
     graded: list[None] = []
     with closing(CommonGrader(task, sandbox)) as common:
-        found = validate(task, check, common, seeds=ENOUGH + 1, graded=lambda: graded.append(None))
+        found = validate(check, common, seeds=ENOUGH + 1, graded=lambda: graded.append(None))
     assert len(graded) == 1 + gradings  # the reference; a failure is graded again, alone
     assert (found.right, bool(found.problem), found.differences) == (body == "x + x", body == "x", ())

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 
 from pytest_recode.feedback import source
 from pytest_recode.feedback.interfaces import file_of, module_of, path_within
 from pytest_recode.formats.directory.hidden_tests import MAY_CHANGE_NAMES, names_in
 from pytest_recode.task import Files
-from pytest_recode.wording import some_of
+from pytest_recode.wording import guess, some_of
 
 _MOST_SHOWN = 10
 
@@ -29,12 +28,11 @@ def undefined(interfaces: Sequence[str], targets: Sequence[str], reference: File
             continue
         module = module_of(target)
         known = [f"{module}.{name}" for name in _defined(tree)]
-        near = get_close_matches(interface, known, 1)
-        guess = f" (did you mean '{near[0]}'?)" if near else ""
+        meant = guess(interface, known, quote="'")
         choices = f"it defines {some_of(known, _MOST_SHOWN)}" if known else "it defines no function and no class"
         return (
             number,
-            f"reference/{target} does not define '{interface}'{guess}; {choices}; correct one of the two files",
+            f"reference/{target} does not define '{interface}'{meant}; {choices}; correct one of the two files",
         )
     return None
 

@@ -18,7 +18,8 @@ Remains = frozenset[tuple[object, ...]]
 
 def remains() -> Remains:
     """Every file in the working directory and that for temporary files, and every process of this session."""
-    places = {os.path.realpath(place) for place in (os.getcwd(), tempfile.gettempdir())}
+    working, temporary = os.path.realpath(os.getcwd()), os.path.realpath(tempfile.gettempdir())
+    places = {temporary} if os.path.commonpath([working, temporary]) == temporary else {working, temporary}
     return frozenset([*(file for place in places for file in _files(place)), *_processes()])
 
 

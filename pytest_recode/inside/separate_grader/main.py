@@ -49,7 +49,7 @@ def warm() -> None:
     paths = list(sys.path)
     file = Path(keyword.__file__)
     plugin = grader_plugin.Plugin()
-    plugin.configure(grader_plugin.NoLink(), _WARM)
+    plugin.configure(grader_plugin.NoLink(), _WARM, several=False)
     pytest_session.run(file.parent, file, [plugin, _OneTest()])
     sys.path[:] = paths
 
@@ -113,9 +113,10 @@ def main(reader: Any, writer: Any) -> None:
         sys.path.insert(0, str(directory / "reference" / root))
     importlib.invalidate_caches()
     gc.disable()  # until the tests run: in a fork, a collection copies every page that it visits
-    resumes = bool(_suspended) and _suspended[0][0] == directory and not _has_conftest(start["tests"])
+    hooks = _has_conftest(start["tests"])
+    resumes = bool(_suspended) and _suspended[0][0] == directory and not hooks
     plugin = _suspended[0][2] if resumes else grader_plugin.Plugin()
-    plugin.configure(candidate_link.Link(reader, writer, start["limit"]), start)
+    plugin.configure(candidate_link.Link(reader, writer, start["limit"]), start, several=start["several"] and not hooks)
     if any(b"numpy" in data for data in start["tests"].values()):
         with contextlib.suppress(ImportError):  # the tests' own import will report it
             importlib.import_module("numpy.random")
@@ -135,7 +136,7 @@ def main(reader: Any, writer: Any) -> None:
 
 
 def _has_conftest(tests: Mapping[str, bytes]) -> bool:
-    """Whether there is a conftest.py: it may have hooks that pytest calls before it collects."""
+    """Whether there is a conftest.py: it may have hooks that pytest calls before it collects, or for a whole session."""
     return any(path.rpartition("/")[2] == "conftest.py" for path in tests)
 
 
