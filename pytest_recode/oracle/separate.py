@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NoReturn
@@ -46,7 +47,7 @@ def judge_separate(
     fresh: Fresh,
     stop_at_failure: bool = False,
     still_run: frozenset[str] = frozenset(),
-    only: frozenset[str] | None = None,
+    only: Sequence[str] | None = None,
     kept: KeptGrader | None = None,
 ) -> Verdict:
     """As `judge.judge`, for a task whose tests run in a sandbox of their own."""
@@ -78,7 +79,7 @@ class _SeparateGrading:
         fresh: Fresh,
         stop_at_failure: bool = False,
         still_run: frozenset[str] = frozenset(),
-        only: frozenset[str] | None = None,
+        only: Sequence[str] | None = None,
         kept: KeptGrader | None = None,
     ) -> None:
         self.task = task
@@ -141,7 +142,7 @@ class _SeparateGrading:
     def _grade(self) -> bool:
         """Run one grader to its end. Returns whether every case has an outcome afterwards."""
         done = self.progress.cases
-        only = None if self.only is None else sorted(self.only)
+        only = None if self.only is None else list(self.only)
         if self.progress.interfaces:
             only = [case for case in self.progress.interfaces if case not in done]
         grader = self._kept_grader(only) or self._new_grader(only)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from pytest_recode.faults import GraderError, SandboxError
-from pytest_recode.oracle.judge import KeptGrader, judge
+from pytest_recode.oracle.judge import Fresh, KeptGrader, judge
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.task import Parts, Task
 from pytest_recode.validation.checks import Answer
@@ -25,9 +25,7 @@ class CommonGrader:
         self.task, self.sandbox = task, sandbox
         self.kept: KeptGrader | None = None if task.oracle.isolation == "shared" else KeptGrader()
         self.reference: Verdict | None = None  # once it is graded
-        self.independent: dict[
-            frozenset[str], bool
-        ] = {}  # cases, and whether the reference passes them without the others
+        self.independent: bool | None = None  # whether the cases need no others; None if it is not known
         self._seeds: list[int] = []
 
     def seeds(self, count: int) -> list[int]:
@@ -74,18 +72,21 @@ class Gradings:
         common.kept = None  # each answer gets a grader of its own
         return self.alone(answer, seed)
 
-    def are_independent(self, cases: Collection[str], seed: int) -> bool:
-        """Whether the reference passes these cases if no others run. If not, a failure among them need not be the answer's."""
-        if self._common.task.oracle.isolation == "shared":
+    def cases_are_independent(self, seed: int) -> bool:
+        """Whether the reference also passes if the cases run in the opposite order: each without those that are before it.
+
+        If not, a case may fail because others did not run, and not because of the answer.
+        """
+        common = self._common
+        if common.task.oracle.isolation == "shared":
             return True  # all cases run, whatever is asked for
-        known, wanted = self._common.independent, frozenset(cases)
-        if wanted not in known:
+        if common.independent is None:
+            backwards = [case.id for case in reversed(self.reference(seed).cases)]
             try:
-                verdict = self.verdict(self._reference_answer, seed, only=wanted)
-                known[wanted] = all(case.outcome is Outcome.PASSED for case in verdict.cases if case.id in wanted)
+                common.independent = self.verdict(self._reference_answer, seed, only=backwards).solved
             except (GraderError, SandboxError):
-                known[wanted] = False
-        return known[wanted]
+                common.independent = False
+        return common.independent
 
     def alone(self, answer: Answer, seed: int) -> Verdict:
         """Grade an answer in a grader of its own, as in an episode. Raises `GraderError`, `SandboxError`."""
@@ -96,7 +97,7 @@ class Gradings:
         answer: Answer,
         seed: int,
         *,
-        only: Collection[str] | None = None,
+        only: Sequence[str] | None = None,
         stop_at_failure: bool = False,
         still_run: Collection[str] = (),
         test_seconds: float | None = None,
@@ -124,7 +125,7 @@ class Gradings:
         answer: Answer,
         seed: int,
         grader: KeptGrader | None,
-        only: Collection[str] | None = None,
+        only: Sequence[str] | None = None,
         stop_at_failure: bool = False,
         still_run: Collection[str] = (),
         test_seconds: float | None = None,
@@ -139,6 +140,9 @@ class Gradings:
             answer.targets,
             self._common.sandbox,
             seed=seed,
+            fresh=Fresh.GRADING
+            if answer.constant
+            else Fresh.INTERFACE,  # a constant answer keeps nothing of other tests
             stop_at_failure=stop_at_failure,
             still_run=still_run,
             only=only,

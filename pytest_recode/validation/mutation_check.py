@@ -29,11 +29,11 @@ def check_mutants(task: Task, check: Check, parts: Parts, proofs: Proofs, gradin
     first = check.mutated == task.interfaces[0]
     survivors: list[Mutant] = []
     detected: dict[Mutant, list[Case]] = {}
-    failed_last: dict[tuple[str, str], set[str]] = {}  # cases, by file and definition
+    failed_last: dict[tuple[str, str], list[str]] = {}  # cases, by file and definition
     problems = _unknown_mutants(task, proofs.equivalent, {mutant.name: mutant for mutant in found}) if first else []
     tried = 0
     never_failed = {case.id for case in reference.cases}
-    own = {case.id for case in reference.cases if case.interface == check.mutated}
+    own = [case.id for case in reference.cases if case.interface == check.mutated]
     for mutant in found:
         if mutant.interface != check.mutated and not (first and not mutant.interface):
             continue
@@ -43,9 +43,9 @@ def check_mutants(task: Task, check: Check, parts: Parts, proofs: Proofs, gradin
         # Nearly all mutants fail a case of their interface, or one that failed for the last mutant of the same function. Only the
         # others need all cases, and a process for each interface.
         only = own if mutant.interface else failed_last.get((mutant.path, mutant.definition))
-        if only and not gradings.are_independent(only, seed):
+        if only and not gradings.cases_are_independent(seed):
             only = None
-        still_run = () if equivalent else never_failed & own
+        still_run = () if equivalent else never_failed.intersection(own)
         verdict = gradings.verdict(
             answer, seed, only=only or None, stop_at_failure=True, still_run=still_run, test_seconds=patience
         )
@@ -63,7 +63,7 @@ def check_mutants(task: Task, check: Check, parts: Parts, proofs: Proofs, gradin
             survivors.append(mutant)
         elif failed := failing(verdict):  # there is none if the mutant counts as tampering
             detected[mutant] = failed
-            failed_last[mutant.path, mutant.definition] = {case.id for case in failed}
+            failed_last[mutant.path, mutant.definition] = [case.id for case in failed]
             never_failed -= {case.id for case in failed}
     return Validation(
         check=check.name,

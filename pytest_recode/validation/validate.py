@@ -148,9 +148,10 @@ def _of_wrong(
     cases = gradings.reference(seed).cases
     decisive = {case.id for case in cases if _is_about(case, violated)}
     quiet = {case.id for case in cases if case.interface == violated.interface and case.id not in noticing}
-    if decisive and gradings.are_independent(decisive, seed):
+    if decisive and gradings.cases_are_independent(seed):
         still_run = quiet if first else set()
-        verdict = gradings.verdict(answer, seed, only=decisive | still_run, stop_at_failure=True, still_run=still_run)
+        only = [case.id for case in cases if case.id in decisive | still_run]
+        verdict = gradings.verdict(answer, seed, only=only, stop_at_failure=True, still_run=still_run)
         if _any_about(failing(verdict), violated):
             return verdict
     return gradings.verdict(answer, seed)

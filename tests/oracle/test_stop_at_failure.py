@@ -73,6 +73,17 @@ def test_only_the_cases_that_are_asked_for_run(bare: Sandbox, only: str, outcome
     assert not verdict.solved
 
 
+def test_the_cases_run_in_the_order_that_is_asked_for(bare: Sandbox) -> None:
+    tests = "import pytest\nRAN = []\n" + "".join(
+        f"@pytest.mark.interface('m.f')\ndef test_{name}(candidate):\n    RAN.append('{name}')\n    assert candidate.m.f(0) == 0, RAN\n"
+        for name in "abc"
+    )
+    verdict = grade(bare, tests, "def f(x):\n    return 1", only=("test_m.py::test_c", "test_m.py::test_a"))
+    assert "['c']" in verdict.cases[2].message
+    assert "['c', 'a']" in verdict.cases[0].message
+    assert not verdict.cases[1].ran
+
+
 def test_the_others_do_not_run_either_after_a_grader_has_ended(bare: Sandbox) -> None:
     tests = TESTS.replace("assert candidate.m.f(1) == 1", "import os\n    candidate.m.f(1) == 1 or os._exit(1)")
     verdict = grade(bare, tests, WRONG_TWICE, only=("test_m.py::test_b", "test_m.py::test_c"))

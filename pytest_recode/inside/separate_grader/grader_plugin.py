@@ -217,7 +217,10 @@ class Plugin:
 
     def _wanted(self, items: list[pytest.Item]) -> list[pytest.Item]:
         only = self.run["only"]
-        return [item for item in items if only is None or case_outcome.case_id(item.nodeid) in only]
+        if only is None:
+            return items
+        by_id = {case_outcome.case_id(item.nodeid): item for item in items}
+        return [by_id[case] for case in only if case in by_id]
 
     def _stop(self, nodeid: str) -> None:
         """Run only those of the following cases that run also after a failure. pytest iterates over the list that this changes."""

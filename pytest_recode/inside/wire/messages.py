@@ -160,7 +160,7 @@ def with_token(step: Mapping[str, Any], token: str) -> dict[str, Any]:
 
 
 class GraderRun(TypedDict):
-    """One run of the cases for one answer. `only`: the ids of the cases to run, or None for all.
+    """One run of the cases for one answer. `only`: the ids of the cases to run, in this order, or None for all.
 
     `stop_at_failure`: after the first failed case, only those of `still_run` run.
     """
