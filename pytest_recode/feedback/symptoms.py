@@ -54,6 +54,11 @@ SYMPTOMS = {
         advice="look in the instruction for when `{name}` must warn",
     ),
     "mismatch": Symptom(symptom="returned values differ from those that are right"),
+    "not-finite": Symptom(
+        symptom="returned values are NaN or infinite where they should be finite, or the reverse",
+        advice="look in `{name}` for divisions by zero, logarithms and roots outside of their domain, exponentials that overflow, and"
+        " inf - inf, and in the instruction for results that are NaN or infinite",
+    ),
     "shape": Symptom(
         symptom="a result has the wrong shape",
         advice="follow the shapes through `{name}`: which axis is reduced, kept or broadcast, and what the instruction"
@@ -124,7 +129,7 @@ def wrong_values(verdict: Verdict, interface: str) -> bool:
     return any(case.kind in _VALUES for case in failed(verdict, interface))
 
 
-_VALUES = frozenset({"mismatch", "shape", "length", "keys", "assertion"})
+_VALUES = frozenset({"mismatch", "not-finite", "shape", "length", "keys", "assertion"})
 
 
 def only_types(cases: Sequence[Case]) -> bool:

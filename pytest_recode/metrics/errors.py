@@ -24,7 +24,9 @@ _BUILTIN: tuple[tuple[type[BaseException], str], ...] = (
     (LookupError, "index/key"),  # IndexError, KeyError
     (AssertionError, "functional"),
 )
-_FUNCTIONAL = frozenset({"mismatch", "shape", "length", "keys", "dtype", "assertion", "no-exception", "no-warning"})
+_FUNCTIONAL = frozenset(
+    {"mismatch", "not-finite", "shape", "length", "keys", "dtype", "assertion", "no-exception", "no-warning"}
+)
 _PRECEDENCE = ("syntax", "import", "name", "attribute", "type", "index/key", "functional", "other")
 
 

@@ -23,6 +23,7 @@ from tests.metrics.samples import record, turn
         ("exception", "IndexError", "index/key"),
         ("assertion", "AssertionError", "functional"),
         ("mismatch", None, "functional"),
+        ("not-finite", None, "functional"),
         ("shape", None, "functional"),
         ("exception", "RuntimeError", "other"),
         ("exception", "torch.linalg.LinAlgError", "other"),

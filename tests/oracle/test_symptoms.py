@@ -20,6 +20,7 @@ from pytest_recode.inside.grading.equivalence import assert_equivalent
 
 case = unittest.TestCase()
 a, b, wide = np.zeros(3), np.ones(3), np.ones((3, 2))
+odd, endless = np.array([1.0, np.nan, 1.0]), np.full(3, np.inf)
 one, two = [1.0], [1.0, 2.0]
 
 
@@ -46,6 +47,17 @@ STATEMENTS = {
     "np.testing.assert_array_equal(wide.size, 5)": "shape",
     "np.testing.assert_array_equal(wide.shape, (2, 3))": "shape",
     "np.testing.assert_almost_equal(1.0, 2.0)": "mismatch",
+    "np.testing.assert_allclose(odd, b)": "not-finite",
+    "np.testing.assert_allclose(b, endless)": "not-finite",
+    "np.testing.assert_array_equal(b, -endless)": "not-finite",
+    "assert_equivalent(odd, b)": "not-finite",
+    "assert_equivalent(2.0, float('inf'))": "not-finite",
+    "assert np.isfinite(odd).all()": "not-finite",
+    "assert np.all(np.isfinite(odd))": "not-finite",
+    "assert not np.isnan(odd).any()": "not-finite",
+    "assert not np.any(np.isnan(odd))": "not-finite",
+    "assert (~np.isnan(odd)).all()": "not-finite",
+    "assert not np.allclose(a, a)": "assertion",
     "np.testing.assert_equal(a, b)": "mismatch",
     "case.assertTrue(np.allclose(a, b), 'they differ')": "mismatch",
     "case.assertTrue((a == b).all().item())": "mismatch",

@@ -23,7 +23,7 @@ _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex", "U"
 class Mismatch(AssertionError):
     """Not equivalent.
 
-    `kind` is "mismatch" (other values), "shape", "length" (of a list or tuple), "keys" (of a dict; elements of a set), "dtype" (also:
+    `kind` is "mismatch" (other values), "not-finite" (NaN or infinite instead of finite, or the reverse), "shape", "length" (of a list or tuple), "keys" (of a dict; elements of a set), "dtype" (also:
     another type) or "protocol" (an opaque handle; "dtype" where it is that of a builtin or numpy type).
     """
 
@@ -176,7 +176,8 @@ class _Comparison:
                     f"absolute error {error:.3g}{relative}, allowed {allowed:.3g}",
                 )
         elif not all(self._same_odd(x, y) for x, y in ((found.real, wanted.real), (found.imag, wanted.imag))):
-            raise Mismatch("mismatch", f"{path} is {value_kinds.show(actual)}, expected {value_kinds.show(expected)}")
+            kind = "mismatch" if _is_finite(actual) == _is_finite(expected) else "not-finite"
+            raise Mismatch(kind, f"{path} is {value_kinds.show(actual)}, expected {value_kinds.show(expected)}")
 
     def _same_odd(self, found: float, wanted: float) -> bool:
         """Whether real or imaginary parts agree, where the magnitude of one of the numbers is not finite."""
@@ -279,7 +280,17 @@ class _Comparison:
         text = f"{where} is {value_kinds.show(found[first].item())}, expected {value_kinds.show(wanted[first].item())}"
         if wrong.ndim:
             text += f"; {count} of {wrong.size} entries differ"
-        raise Mismatch("mismatch", text + worst)
+        numbers = found.dtype.kind in "biufc" and wanted.dtype.kind in "biufc"
+        odd = numbers and bool((wrong & (np.isfinite(found) != np.isfinite(wanted))).any())
+        raise Mismatch("not-finite" if odd else "mismatch", text + worst)
+
+
+def _is_finite(number: Any) -> bool:
+    try:
+        converted = complex(number)
+    except OverflowError:  # a large int
+        return True
+    return math.isfinite(converted.real) and math.isfinite(converted.imag)
 
 
 def _where(np: Any, flat: Any, shape: tuple[int, ...]) -> str:

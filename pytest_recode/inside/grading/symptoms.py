@@ -35,6 +35,7 @@ _ASSERTED: _Signs = (
     ("shape", ("The values for attribute 'shape' do not match", "(shapes ")),
     ("dtype", ("The values for attribute 'dtype' do not match", "to be of the same type")),
     ("length", ("The length of the sequences mismatch",)),
+    ("not-finite", ("nan location mismatch", "inf location mismatch")),
     (
         "mismatch",
         (
@@ -42,7 +43,6 @@ _ASSERTED: _Signs = (
             "Arrays are not",
             "Items are not equal",
             "are not almost equal",
-            "location mismatch",
         ),
     ),
     ("mismatch", ("Tensor-likes are not", "Scalars are not", "Arrays are not equal")),
@@ -95,6 +95,7 @@ _TYPES = frozenset(
     ("isinstance", "issubclass", "type", "is_tensor", "is_floating_point", "is_complex", "issubdtype", "dtype")
 )
 _SHAPES = frozenset(("shape", "ndim", "dim", "size", "numel"))
+_FINITE = frozenset(("isfinite", "isnan", "isinf"))
 _EQUAL = frozenset(
     f"assert{what}"
     for what in (
@@ -248,15 +249,19 @@ def _of_expression(node: ast.expr, values: dict[str, Any]) -> str:
         if isinstance(node.ops[0], (ast.Lt, ast.LtE)) and _is_distance(left):
             return "mismatch"
         return "dtype" if _about(left) == "dtype" else ""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.Invert)):
+        return "not-finite" if _of_expression(node.operand, values) == "not-finite" else ""
     if isinstance(node, ast.Call):
         name = _name(node.func)
         if name in _COMPARING and len(node.args) >= 2:
             return _compared(node.args[0], node.args[1], values, exact=False)
         if name in _TYPES:
             return "dtype"
-        if name in ("all", "item", "bool") and isinstance(node.func, ast.Attribute) and not node.args:
+        if name in _FINITE:
+            return "not-finite"
+        if name in ("all", "any", "item", "bool") and isinstance(node.func, ast.Attribute) and not node.args:
             return _of_expression(node.func.value, values)
-        if name in ("all", "bool") and len(node.args) == 1 and not isinstance(node.args[0], ast.GeneratorExp):
+        if name in ("all", "any", "bool") and len(node.args) == 1 and not isinstance(node.args[0], ast.GeneratorExp):
             return _of_expression(node.args[0], values)
     return ""
 

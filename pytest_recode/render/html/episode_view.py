@@ -261,6 +261,7 @@ _SOURCES = {
 
 _FAILURES = {
     "mismatch": "wrong values",
+    "not-finite": "NaN or infinity",
     "shape": "wrong shape",
     "length": "wrong number of items",
     "keys": "wrong keys",
