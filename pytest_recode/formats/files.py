@@ -15,8 +15,16 @@ _SEGMENT = r"(?!\.{1,2}(?:/|$))[^/\\\x00-\x1f\x7f-\x9f]+"
 RELATIVE = rf"{_SEGMENT}(?:/{_SEGMENT})*"
 IMPORTABLE = re.compile(r"(?:[^\W\d]\w*/)*[^\W\d]\w*\.py")
 
-SKIPPED = frozenset({"__pycache__", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".DS_Store"})
-"""Directories and files that tools create; they are not part of a task."""
+_OF_TOOLS = frozenset(
+    {"__pycache__", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".DS_Store"}
+)
+_OF_EDITORS = re.compile(r"\..+\.sw[a-p]|\.#.+|#.+#", re.DOTALL)
+"""What Vim and Emacs keep beside a file that is open."""
+
+
+def is_of_a_tool(name: str) -> bool:
+    """Whether a file or directory of this name is one that a tool or an editor creates, and no part of a task."""
+    return name in _OF_TOOLS or _OF_EDITORS.fullmatch(name) is not None
 
 
 def files_below(root: Path, disk_mb: int) -> dict[str, bytes]:
@@ -30,7 +38,7 @@ def files_below(root: Path, disk_mb: int) -> dict[str, bytes]:
     while pending:
         directory, prefix = pending.pop()
         for entry in entries_of(str(directory)):
-            if entry.name in SKIPPED:
+            if is_of_a_tool(entry.name):
                 continue
             name, path = prefix + entry.name, directory / entry.name
             _encodable(path, name)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_recode.formats.files import is_of_a_tool
 from pytest_recode.verdict import legible
 from pytest_recode.wording import some_of
 
@@ -29,6 +30,8 @@ _MOMENT = 1.0
 _ENDING = 30.0
 """Seconds that a validation may take to end after a file has changed."""
 _MOST_SHOWN = 5
+_OF_VIM = "4913"
+"""A file that Vim creates and removes before it writes another."""
 _DEBOUNCE = 400
 """Milliseconds in which further changes belong to the same one: editors write several files at once."""
 
@@ -58,6 +61,8 @@ def watch(run: Run) -> int | None:
 
 
 def _is_of_a_task(files_of_people: DefaultFilter, manifests: Collection[str], change: Change, path: str) -> bool:
+    if Path(path).name == _OF_VIM or is_of_a_tool(Path(path).name):
+        return False
     return files_of_people(change, path) and any(
         (directory / name).is_file() for directory in Path(path).parents for name in manifests
     )

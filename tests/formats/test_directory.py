@@ -435,6 +435,9 @@ def test_parts_hold_every_file_and_nothing_that_tools_left(tmp_path: Path) -> No
     (tmp_path / "repo/__pycache__").mkdir()
     (tmp_path / "repo/__pycache__/stats.pyc").write_bytes(b"x")
     (tmp_path / "repo/raw.bin").write_bytes(b"\xff\x00")
+    (tmp_path / "reference/.stats.py.swp").write_bytes(b"b0VIM")
+    (tmp_path / "reference/#stats.py#").touch()
+    (tmp_path / "reference/.#stats.py").symlink_to("me@host.1")
     parts = FORMAT.load(path)[0].load()
     assert list(parts.repo) == ["data.py", "pkg/deep/a.txt", "raw.bin", "stats.py"]
     assert parts.repo["pkg/deep/a.txt"] == "ä".encode()

@@ -141,6 +141,15 @@ def test_a_mistake_in_the_proofs_is_one_line(
     assert says in words(result)
 
 
+def test_every_wrong_answer_at_fault_is_named_at_once(make_task: MakeTask, recode: Run) -> None:
+    other = {f"proofs/wrong/{name}/requirement.yaml": REQUIREMENT.replace("answer.twice", name) for name in "ab"}
+    make_task(files={**PROVED, **{name.replace("requirement.yaml", "answer.py"): WRONG for name in other}, **other})
+    result = recode("--recode-validate", "-k", "wrong")
+    result.assert_outcomes(errors=1)
+    for name in "ab":
+        assert f"proofs/wrong/{name}/requirement.yaml:2: interface: must be one of" in words(result)
+
+
 CHANGED = """\
 changes:
   - file: answer.py

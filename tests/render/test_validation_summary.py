@@ -53,6 +53,11 @@ def test_a_survivor_names_its_cases(facts: dict[str, Any], line: str) -> None:
     assert lines[lines.index(place) :][1:5] == ["    -a", "    +b", f"    {line}", "    a.py f: a -> b"]
 
 
+def test_a_check_without_answers_has_no_row_unless_it_grades_nothing() -> None:
+    facts = [check(check=name, answers=0, tried=0, noticed=0, seconds=0.0) for name in ("right", "canary")]
+    assert [line.split()[:3] for line in summary(facts)[1:]] == [["tiny", "canary", "ok"]]
+
+
 def test_every_line_is_escaped() -> None:
     hostile = "\x1b[2J\u202e\n"
     survivor = {**SURVIVOR, "name": hostile, "place": hostile, "diff": hostile, "cases": [hostile]}

@@ -12,7 +12,7 @@ from typing import Any
 from pytest_recode.faults import UserError
 from pytest_recode.formats.document import At, Document, fault, read, text_of
 from pytest_recode.formats.fields import Check, mapping, one_of, several, text, wrong
-from pytest_recode.formats.files import SKIPPED, entries_of, files_below
+from pytest_recode.formats.files import entries_of, files_below, is_of_a_tool
 from pytest_recode.proofs import ProofPart, Proofs, WrongAnswer
 from pytest_recode.task import Files
 from pytest_recode.wording import some_of
@@ -40,12 +40,12 @@ class _Change:
 def read_proofs(
     root: Path, targets: tuple[str, ...], interfaces: tuple[str, ...], disk_mb: int, part: ProofPart
 ) -> Proofs:
-    """One part of the proofs of the task in `root`, empty if it has none. Raises `UserError`."""
+    """One part of the proofs of the task in `root`, empty if it has none. Raises `UserError`, with a line for each wrong answer at fault."""
     proofs = root / DIRECTORY
     if not proofs.exists():
         return Proofs()
     for entry in entries_of(str(proofs)):
-        if entry.name not in _KNOWN and entry.name not in SKIPPED:
+        if entry.name not in _KNOWN and not is_of_a_tool(entry.name):
             raise UserError(
                 f"{proofs / entry.name}: unknown file; proofs/ may contain {', '.join(_KNOWN[:-1])} and {_KNOWN[-1]}"
             )
@@ -54,11 +54,16 @@ def read_proofs(
     if part == "equivalent":
         return Proofs(equivalent=_equivalent(proofs / EQUIVALENT))
     stated, reference = _stated(root), root / "reference"
-    return Proofs(
-        wrong=tuple(
-            _wrong(path, targets, interfaces, stated, reference, disk_mb) for path in _directories(proofs / "wrong")
-        )
-    )
+    found: list[WrongAnswer] = []
+    faults: list[str] = []  # all of them: after a change of the reference or the instruction there are often several
+    for path in _directories(proofs / "wrong"):
+        try:
+            found.append(_wrong(path, targets, interfaces, stated, reference, disk_mb))
+        except UserError as error:
+            faults.append(str(error))
+    if faults:
+        raise UserError("\n".join(faults))
+    return Proofs(wrong=tuple(found))
 
 
 def read_answer(
@@ -103,7 +108,7 @@ def _stated(root: Path) -> str:
 def _directories(parent: Path) -> list[Path]:
     if not parent.exists():
         return []
-    entries = [entry for entry in entries_of(str(parent)) if entry.name not in SKIPPED]
+    entries = [entry for entry in entries_of(str(parent)) if not is_of_a_tool(entry.name)]
     for entry in entries:
         if not entry.is_dir(follow_symlinks=False):
             raise UserError(f"{parent / entry.name}: must be a directory that contains the targets of one answer")

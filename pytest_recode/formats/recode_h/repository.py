@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_recode.faults import UserError
-from pytest_recode.formats.files import SKIPPED, entries_of
+from pytest_recode.formats.files import entries_of, is_of_a_tool
 
-LEFT_OUT = SKIPPED | {".hg", ".svn", ".ipynb_checkpoints", "node_modules"}
+LEFT_OUT = {".hg", ".svn", ".ipynb_checkpoints", "node_modules"}
 COMPILED = (".pyc", ".pyo")
 
 
@@ -40,7 +40,12 @@ def files_of(root: Path, most_mb: int) -> dict[str, bytes]:
 def _walk(directory: Path, prefix: str, above: tuple[str, ...]) -> Iterator[tuple[str, Path, int]]:
     """Yield name, path and size of each file. `above`: the real paths of the parent directories, the repository's first, to detect cycles."""
     for entry in entries_of(str(directory)):
-        if entry.name in LEFT_OUT or entry.name.endswith(COMPILED) or not _encodable(entry.name):
+        if (
+            is_of_a_tool(entry.name)
+            or entry.name in LEFT_OUT
+            or entry.name.endswith(COMPILED)
+            or not _encodable(entry.name)
+        ):
             continue
         path, name = directory / entry.name, prefix + entry.name
         real = os.path.realpath(path)
