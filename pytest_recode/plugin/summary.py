@@ -229,7 +229,7 @@ def write(
             if line := words.budget_end(budget_end(records)):
                 terminal.line(line, red=True)
         if unreadable:
-            terminal.line(words.unread(unreadable), red=True)
+            terminal.line(words.unread(unreadable, validated=settings.validate), red=True)
         _unfinished(terminal, run, started, interrupted, earlier, noun)
         for line in gate:
             terminal.line(line)
@@ -268,10 +268,10 @@ def write(
     elif unreadable and not validations:
         terminal.section("recode", sep="=")
     if unreadable and not (records or validations):
-        terminal.line(words.unread(unreadable), red=True)
+        terminal.line(words.unread(unreadable, validated=settings.validate), red=True)
     if validations:
         terminal.section("recode: validation", sep="=")
         for line in validation_summary.summary(validations, verbosity=run.config.option.verbose):
             terminal.line(line)
         if unreadable:
-            terminal.line(words.unread(unreadable), red=True)
+            terminal.line(words.unread(unreadable, validated=settings.validate), red=True)

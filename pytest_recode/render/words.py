@@ -142,8 +142,9 @@ def error_kind_text(kind: str) -> str:
     return f"{KINDS[kind]} ({kind})" if kind in KINDS else kind
 
 
-def unread(tasks: int) -> str:
-    return f"could not be read: {plural(tasks, 'task')}, without an episode, and not counted"
+def unread(tasks: int, *, validated: bool) -> str:
+    rest = "not checked" if validated else "without an episode, and not counted"
+    return f"could not be read: {plural(tasks, 'task')}, {rest}"
 
 
 def nothing_to_replay(run: str, facts: Sequence[EpisodeFacts]) -> str:

@@ -217,8 +217,8 @@ def test_a_paper_whose_own_code_fails_is_an_error_and_a_broken_one_too(
 def test_where_no_task_could_be_read_that_is_said_too(papers: Path, recode: Run, workers: str) -> None:
     for name in ("running-moments/lib/weights.py", "shrinkage/shrink.py"):
         (papers / name).unlink()
-    message = "could not be read: 2 tasks, "
-    for option in ("--recode-agent=reference", "--recode-validate"):
+    for option, rest in (("--recode-agent=reference", "without an episode"), ("--recode-validate", "not checked")):
+        message = f"could not be read: 2 tasks, {rest}"
         result = recode(workers, option)
         result.assert_outcomes(errors=2)
         assert result.stdout.str().count(message) == 1
