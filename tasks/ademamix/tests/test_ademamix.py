@@ -84,7 +84,8 @@ def test_the_half_life_grows_linearly(candidate, rng):
     """Rates whose distance from 1 is down to 1e-7: what counts is that distance."""
     warmup = rng.integers(20, 60).item()
     steps = np.arange(warmup)
-    for start, last in ((0.9, 0.9999), (rng.uniform(0.1, 0.5), 1.0 - rng.uniform(1.0, 5.0) * 1e-7)):
+    near = 1.0 - rng.uniform(1.0, 5.0) * 1e-7
+    for start, last in ((0.9, 0.9999), (rng.uniform(0.1, 0.5), near), (1.0 - rng.uniform(3.0, 8.0) * 1e-6, near)):
         found = [candidate.optim.ademamix.beta3_at(step, last, start, warmup) for step in steps.tolist()]
         assert {type(each) for each in found} == {float}
         # Of the distance 1e-7, the spacing of floats below 1 (1.1e-16) is 1e-9.
