@@ -6,6 +6,7 @@ import ast
 import functools
 import os
 import re
+import secrets
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ import pytest
 
 from pytest_recode.feedback.interfaces import file_of, module_of, path_within
 from pytest_recode.formats.directory import FORMAT
-from pytest_recode.oracle.judge import judge
+from pytest_recode.oracle.judge import KeptGrader, judge
 from pytest_recode.sandboxes import Sandbox, SandboxContext, bubblewrap, process
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.validation.checks import checks, proofs_of
@@ -148,12 +149,11 @@ def test_the_feedback_is_complete(manifest: Path) -> None:
 # what solves it
 
 
-@pytest.mark.mostly_slow(one_in=8)
-@pytest.mark.parametrize("seeds", [1, 3])
+@pytest.mark.mostly_slow(one_in=6)
 @each_task
-def test_the_reference_solves_it_whatever_the_seed(manifest: Path, seeds: int, sandbox: Sandbox) -> None:
+def test_the_reference_solves_it_whatever_the_seed(manifest: Path, sandbox: Sandbox) -> None:
     task, parts = read(manifest)
-    for _ in range(seeds):
+    for _ in range(3):
         verdict = judge(task, parts, parts.reference, sandbox)
         assert verdict.solved, account(verdict)
     assert len(verdict.cases) >= 6
@@ -271,16 +271,19 @@ def lazy(task: Task, parts: Parts, way: str) -> Files:
     return made
 
 
-@pytest.mark.parametrize("way", WAYS)
 @each_task
-@pytest.mark.mostly_slow(one_in=21)
-def test_a_lazy_candidate_does_not_solve_it(manifest: Path, way: str, sandbox: Sandbox) -> None:
+@pytest.mark.mostly_slow(one_in=8)
+def test_a_lazy_candidate_does_not_solve_it(manifest: Path, sandbox: Sandbox) -> None:
+    """In one grader, which takes less than half of the time; it is believed because the reference passes in it."""
     task, parts = read(manifest)
-    verdict = judge(task, parts, lazy(task, parts, way), sandbox)
-    assert not verdict.solved
-    assert set(verdict.failing_interfaces) == set(task.interfaces)
-    if way == "None":
-        assert verdict.passed == 0
+    seed = secrets.randbits(48)
+    with closing(KeptGrader()) as kept:
+        assert judge(task, parts, parts.reference, sandbox, seed=seed, kept=kept).solved
+        for way in WAYS:
+            verdict = judge(task, parts, lazy(task, parts, way), sandbox, seed=seed, kept=kept)
+            assert not verdict.solved, way
+            assert set(verdict.failing_interfaces) == set(task.interfaces), way
+            assert way != "None" or verdict.passed == 0
 
 
 # what its proofs say
