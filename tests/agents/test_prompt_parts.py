@@ -41,6 +41,13 @@ def test_every_part_is_found(task: str, agent: str) -> None:
     assert sum(part.tokens for part in found.parts) == tokens_of(found.messages, CHARACTERS)
 
 
+@pytest.mark.parametrize("task", sorted(path.parent.name for path in TASKS.glob("*/task.yaml")))
+def test_the_first_prompt_of_every_bundled_task_is_short(task: str) -> None:
+    for agent in FOUND:
+        for tools in (False, True):
+            assert sum(part.tokens for part in prompt(task, agent, tools=tools).parts) < 8_000
+
+
 def test_tools_count() -> None:
     found = prompt("sinkhorn", "recode", tools=True)
     [size] = [part.characters for part in found.parts if part.name == "tools"]
