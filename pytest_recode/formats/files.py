@@ -15,16 +15,15 @@ _SEGMENT = r"(?!\.{1,2}(?:/|$))[^/\\\x00-\x1f\x7f-\x9f]+"
 RELATIVE = rf"{_SEGMENT}(?:/{_SEGMENT})*"
 IMPORTABLE = re.compile(r"(?:[^\W\d]\w*/)*[^\W\d]\w*\.py")
 
-_OF_TOOLS = frozenset(
-    {"__pycache__", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".DS_Store"}
-)
+OF_TOOLS = frozenset({"__pycache__", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".DS_Store"})
+"""Directories and files that tools create."""
 _OF_EDITORS = re.compile(r"\..+\.sw[a-p]|\.#.+|#.+#", re.DOTALL)
 """What Vim and Emacs keep beside a file that is open."""
 
 
 def is_of_a_tool(name: str) -> bool:
     """Whether a file or directory of this name is one that a tool or an editor creates, and no part of a task."""
-    return name in _OF_TOOLS or _OF_EDITORS.fullmatch(name) is not None
+    return name in OF_TOOLS or _OF_EDITORS.fullmatch(name) is not None
 
 
 def files_below(root: Path, disk_mb: int) -> dict[str, bytes]:

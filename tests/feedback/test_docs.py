@@ -11,7 +11,7 @@ from pytest_recode.feedback.levels import CONSEQUENCES, render
 from pytest_recode.feedback.model_answers import MEANINGS
 from pytest_recode.formats.directory import FORMAT
 from pytest_recode.formats.directory.parts import read_feedback
-from pytest_recode.formats.files import SKIPPED
+from pytest_recode.formats.files import OF_TOOLS
 from pytest_recode.plugin import defaults
 from pytest_recode.verdict import Exc, Verdict
 from tests.feedback.scene import case, turn
@@ -47,7 +47,7 @@ def test_every_key_is_in_the_table() -> None:
         assert f"`{key}" in rows
         for inner in about.get("properties", {}):
             assert f"`{inner}`" in rows or f"`{key}.{inner}`" in rows
-    for name in SKIPPED:
+    for name in OF_TOOLS:
         assert f"`{name}`" in FORMAT_PAGE
 
 

@@ -36,15 +36,7 @@ _ASSERTED: _Signs = (
     ("dtype", ("The values for attribute 'dtype' do not match", "to be of the same type")),
     ("length", ("The length of the sequences mismatch",)),
     ("not-finite", ("nan location mismatch", "inf location mismatch")),
-    (
-        "mismatch",
-        (
-            "Not equal to tolerance",
-            "Arrays are not",
-            "Items are not equal",
-            "are not almost equal",
-        ),
-    ),
+    ("mismatch", ("Not equal to tolerance", "Arrays are not", "Items are not equal", "are not almost equal")),
     ("mismatch", ("Tensor-likes are not", "Scalars are not", "Arrays are not equal")),
 )
 """Phrases in the messages of pytest's, unittest's, numpy's and torch's assertions. The first that matches decides."""
@@ -62,19 +54,16 @@ _MISUSED: _Signs = (
             "object is not",
             "must be Tensor, not",
             "must be real number, not",
-        ),
-    ),
-    (
-        "dtype",
-        (
             "not supported between instances",
             "did not match Double",
             "did not match Float",
             "expected scalar type",
             "can't convert",
+            "cannot unpack non-iterable",
+            "indices must be integers",
+            "has no len()",
         ),
     ),
-    ("dtype", ("cannot unpack non-iterable", "indices must be integers", "has no len()")),
 )
 """Phrases in the messages of Python, numpy and torch where a test uses a result of another shape or type than it expects."""
 _MISUSE_ERRORS = (AttributeError, TypeError, ValueError, RuntimeError)
