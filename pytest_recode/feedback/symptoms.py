@@ -55,7 +55,7 @@ SYMPTOMS = {
     ),
     "mismatch": Symptom(symptom="returned values differ from those that are right"),
     "not-finite": Symptom(
-        symptom="returned values are NaN or infinite where they should be finite, or the reverse",
+        symptom="a result, or a number that the tests compute from it, is NaN or infinite where another is right, or the reverse",
         advice="look in `{name}` for divisions by zero, logarithms and roots outside of their domain, exponentials that overflow, and"
         " inf - inf, and in the instruction for results that are NaN or infinite",
     ),

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import groupby
+from operator import itemgetter
 from typing import NoReturn
 
 from pytest_recode.faults import GraderError, SandboxError, UserError
@@ -64,6 +66,7 @@ class _Progress:
     """The cases and their outcomes so far, over one or more graders."""
 
     interfaces: dict[str, str] = field(default_factory=dict)  # by case id, in the order of collection
+    blocks: dict[str, int] = field(default_factory=dict)  # by case id; neighbours with the same interface are a block
     cases: dict[str, Case] = field(default_factory=dict)
     open: OpenCase | None = None
 
@@ -95,7 +98,7 @@ class _SeparateGrading:
         self.reference = {**parts.repo, **parts.reference}
         self.progress = _Progress()
         self.start = time.monotonic()
-        self.interface = ""  # the interface of the case that runs
+        self.block = -1  # that of the case that runs
         files = candidate_files(parts, targets, task.targets)
         entropy = _candidate_entropy(seed)
         deadline = self.start + task.limits.grading_seconds
@@ -362,7 +365,7 @@ class _SeparateGrading:
             self._close_rest(
                 "died", "not run: the candidate's answers ended the grader, and a new one collected different cases"
             )
-        self.progress.interfaces = found
+        self.progress.interfaces, self.progress.blocks = found, _blocks(found)
         for case in found:
             if self.only is not None and case not in self.only and case not in self.progress.cases:
                 self._close(_not_run(case), Outcome.FAILED, "", "not run: other cases were asked for", ran=False)
@@ -371,12 +374,13 @@ class _SeparateGrading:
         if case not in self.progress.interfaces or case in self.progress.cases or self.progress.open:
             raise GraderError(f"{self._tests_path()}: the grader started {case} out of order")
         self.progress.open = OpenCase(id=case, since=time.monotonic())
-        interface = self.progress.interfaces[case]
-        if self.fresh is Fresh.CASE or (self.fresh is Fresh.INTERFACE and interface != self.interface):
+        block = self.progress.blocks[case]
+        # By block, so that a candidate starts where it does if all cases run
+        if self.fresh is Fresh.CASE or (self.fresh is Fresh.INTERFACE and block != self.block):
             self.switchboard.end()
-        self.interface = interface
+        self.block = block
         left = [name for name in self.progress.interfaces if name not in self.progress.cases and name != case]
-        changes = any(self.progress.interfaces[name] != interface for name in left)
+        changes = any(self.progress.blocks[name] != block for name in left)
         self.switchboard.another = bool(left) if self.fresh is Fresh.CASE else changes and self.fresh is Fresh.INTERFACE
 
     def _finished(self, step: messages.FinishedUsing) -> None:
@@ -433,6 +437,12 @@ class _SeparateGrading:
 
 class _GraderEndedError(Exception):
     """The grader cannot go on; another one has to judge the cases without an outcome."""
+
+
+def _blocks(interfaces: Mapping[str, str]) -> dict[str, int]:
+    """Case -> the number of its block of neighbouring cases with the same interface."""
+    groups = groupby(interfaces.items(), key=itemgetter(1))
+    return {case: number for number, (_, cases) in enumerate(groups) for case, _ in cases}
 
 
 def _not_run(case: str) -> OpenCase:

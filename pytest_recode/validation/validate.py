@@ -247,5 +247,5 @@ def _any_about(cases: Sequence[Case], wrong: WrongAnswer) -> bool:
 
 
 def _is_about(case: Case, wrong: WrongAnswer) -> bool:
-    function = case.id.rpartition("::")[2].partition("[")[0]
+    function = case.id.partition("[")[0].rpartition("::")[2]
     return case.interface == wrong.interface and (not wrong.cases or function in wrong.cases)

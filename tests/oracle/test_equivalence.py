@@ -90,6 +90,7 @@ def test_equivalent(actual: Any, expected: Any) -> None:
         ("mismatch", np.array(["a"]), np.array(["b"])),
         ("mismatch", np.array(["2020-01-01T01"], dtype="M8[h]"), np.array(["2020-01-01"], dtype="M8[D]")),
         ("mismatch", np.array([1e308]), np.array([-1e308])),
+        ("dtype", np.array([1], dtype="m8[s]"), np.array([1], dtype="m8[Y]")),
         ("mismatch", [0.0, 0.0], [1e-3, 1e-4]),
         ("mismatch", np.array([0j, 0j]), np.array([large, 1.0])),
         ("mismatch", np.array([0j]), np.array([large])),

@@ -84,6 +84,18 @@ def test_the_cases_run_in_the_order_that_is_asked_for(bare: Sandbox) -> None:
     assert not verdict.cases[1].ran
 
 
+def test_a_new_candidate_starts_where_it_does_if_all_cases_run(bare: Sandbox) -> None:
+    """Between cases of one interface that have one of another interface between them, even if that does not run."""
+    tests = "import pytest\n" + "".join(
+        f"@pytest.mark.interface('m.{name}')\ndef test_{number}(candidate):\n    assert candidate.m.{name}() == 1\n"
+        for number, name in enumerate("fgf")
+    )
+    counts = "calls = []\n" + "".join(f"def {name}():\n    calls.append(1)\n    return len(calls)\n" for name in "fg")
+    for only in (None, ("test_m.py::test_0", "test_m.py::test_2"), ("test_m.py::test_2", "test_m.py::test_0")):
+        verdict = grade(bare, tests, counts, interfaces=("m.f", "m.g"), only=only)
+        assert [verdict.cases[number].outcome.value for number in (0, 2)] == ["passed", "passed"]
+
+
 def test_the_others_do_not_run_either_after_a_grader_has_ended(bare: Sandbox) -> None:
     tests = TESTS.replace("assert candidate.m.f(1) == 1", "import os\n    candidate.m.f(1) == 1 or os._exit(1)")
     verdict = grade(bare, tests, WRONG_TWICE, only=("test_m.py::test_b", "test_m.py::test_c"))

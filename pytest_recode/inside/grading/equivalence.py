@@ -228,8 +228,11 @@ class _Comparison:
 
     def _exact(self, np: Any, found: Any, wanted: Any, path: str) -> None:
         if found.dtype.kind in "mM":
-            wrong = found.astype(wanted.dtype) != wanted
-            wrong |= found != wanted  # a difference in a finer unit that was cut off
+            try:
+                wrong = found.astype(wanted.dtype) != wanted
+                wrong |= found != wanted  # a difference in a finer unit that was cut off
+            except TypeError:  # of days and months, for example
+                raise Mismatch("dtype", f"{path} has dtype {found.dtype}, expected {wanted.dtype}") from None
             if self.equal_nan:
                 wrong &= ~(np.isnat(found) & np.isnat(wanted))
         elif {found.dtype.kind, wanted.dtype.kind} == {"i", "u"}:

@@ -45,6 +45,7 @@ _MISUSED: _Signs = (
         "shape",
         ("must match the size of tensor", "could not be broadcast", "shape mismatch", "shapes cannot be multiplied"),
     ),
+    ("shape", ("an inhomogeneous shape", "must have the same shape")),
     ("length", ("not enough values to unpack", "too many values to unpack")),
     (
         "dtype",
@@ -62,6 +63,7 @@ _MISUSED: _Signs = (
             "cannot unpack non-iterable",
             "indices must be integers",
             "has no len()",
+            "not supported for the input types",
         ),
     ),
 )
@@ -69,15 +71,8 @@ _MISUSED: _Signs = (
 _MISUSE_ERRORS = (AttributeError, TypeError, ValueError, RuntimeError)
 _COMPARING = frozenset(
     (
-        "allclose",
-        "isclose",
-        "equal",
-        "array_equal",
-        "array_equiv",
-        "assert_close",
-        "assert_allclose",
-        "assert_array_equal",
-        "assert_equal",
+        *("allclose", "isclose", "equal", "array_equal", "array_equiv"),
+        *("assert_close", "assert_allclose", "assert_array_equal", "assert_equal"),
     )
 )
 _TYPES = frozenset(
@@ -85,6 +80,7 @@ _TYPES = frozenset(
 )
 _SHAPES = frozenset(("shape", "ndim", "dim", "size", "numel"))
 _FINITE = frozenset(("isfinite", "isnan", "isinf"))
+_LIBRARIES = frozenset(("np", "numpy", "math", "cmath", "torch"))
 _EQUAL = frozenset(
     f"assert{what}"
     for what in (
@@ -151,7 +147,11 @@ def _symptom(error: BaseException) -> str:
         return found or OTHER
     statement = _statement(frame[0].f_code.co_filename, frame[1])
     if found in ("", "mismatch", "length") and statement is not None and not _compares_elements(error, statement):
-        found = _of_statement(statement, {**frame[0].f_globals, **frame[0].f_locals}) or found
+        stated = _of_statement(statement, {**frame[0].f_globals, **frame[0].f_locals})
+        if stated != "not-finite" or isinstance(
+            error, AssertionError
+        ):  # otherwise it is not known what would have been found
+            found = stated or found
     return found or OTHER
 
 
@@ -213,8 +213,9 @@ def _of_statement(node: ast.stmt, values: dict[str, Any]) -> str:
     if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
         return ""
     call, name = node.value, _name(node.value.func)
-    if name in ("assertTrue", "assert_") and call.args:
-        return _of_expression(call.args[0], values)
+    if name in ("assertTrue", "assert_", "assertFalse") and call.args:
+        asserted = call.args[0]
+        return _of_expression(ast.UnaryOp(ast.Not(), asserted) if name == "assertFalse" else asserted, values)
     if name in _EQUAL and len(call.args) >= 2:
         return _compared(call.args[0], call.args[1], values, exact=True)
     if name in ("assertIsInstance", "assertNotIsInstance"):
@@ -246,7 +247,7 @@ def _of_expression(node: ast.expr, values: dict[str, Any]) -> str:
             return _compared(node.args[0], node.args[1], values, exact=False)
         if name in _TYPES:
             return "dtype"
-        if name in _FINITE:
+        if name in _FINITE and _name(getattr(node.func, "value", node)) in _LIBRARIES:
             return "not-finite"
         if name in ("all", "any", "item", "bool") and isinstance(node.func, ast.Attribute) and not node.args:
             return _of_expression(node.func.value, values)
