@@ -26,6 +26,7 @@ class CommonGrader:
         self.kept: KeptGrader | None = None if task.oracle.isolation == "shared" else KeptGrader()
         self.reference: Verdict | None = None  # once it is graded
         self.independent: bool | None = None  # whether the cases need no others; None if it is not known
+        self.stateless: bool | None = None  # whether the repository keeps nothing from one interface to the next
         self._seeds: list[int] = []
 
     def seeds(self, count: int) -> list[int]:
@@ -88,6 +89,22 @@ class Gradings:
                 common.independent = False
         return common.independent
 
+    def constant(self, answer: Answer, seed: int) -> Verdict:
+        """The verdict of a constant answer, which keeps nothing from one call to the next.
+
+        One candidate process serves all interfaces, unless the first such answer fails otherwise in it: then the repository keeps something.
+        """
+        common = self._common
+        if common.stateless:
+            return self.verdict(answer, seed, fresh=Fresh.GRADING)
+        verdict = self.verdict(answer, seed)
+        if common.stateless is None:
+            try:
+                common.stateless = _ways(verdict) == _ways(self.verdict(answer, seed, fresh=Fresh.GRADING))
+            except (GraderError, SandboxError):
+                common.stateless = False
+        return verdict
+
     def alone(self, answer: Answer, seed: int) -> Verdict:
         """Grade an answer in a grader of its own, as in an episode. Raises `GraderError`, `SandboxError`."""
         return self._judge(answer, seed, None)
@@ -101,6 +118,7 @@ class Gradings:
         stop_at_failure: bool = False,
         still_run: Collection[str] = (),
         test_seconds: float | None = None,
+        fresh: Fresh = Fresh.INTERFACE,
     ) -> Verdict:
         """Grade an answer in the common grader. The options are those of `judge`; `test_seconds`: the limit of each test.
 
@@ -108,7 +126,7 @@ class Gradings:
         """
 
         def judged(grader: KeptGrader | None) -> Verdict:
-            return self._judge(answer, seed, grader, only, stop_at_failure, still_run, test_seconds)
+            return self._judge(answer, seed, grader, only, stop_at_failure, still_run, test_seconds, fresh)
 
         if self._common.kept is not None:
             self.reference(seed)
@@ -129,6 +147,7 @@ class Gradings:
         stop_at_failure: bool = False,
         still_run: Collection[str] = (),
         test_seconds: float | None = None,
+        fresh: Fresh = Fresh.INTERFACE,
     ) -> Verdict:
         task = self._common.task
         if test_seconds is not None:
@@ -140,9 +159,7 @@ class Gradings:
             answer.targets,
             self._common.sandbox,
             seed=seed,
-            fresh=Fresh.GRADING
-            if answer.constant
-            else Fresh.INTERFACE,  # a constant answer keeps nothing of other tests
+            fresh=fresh,
             stop_at_failure=stop_at_failure,
             still_run=still_run,
             only=only,
@@ -157,3 +174,8 @@ class Gradings:
 def failing(verdict: Verdict) -> list[Case]:
     """The cases that ran and did not pass."""
     return [case for case in verdict.cases if case.ran and case.outcome is not Outcome.PASSED]
+
+
+def _ways(verdict: Verdict) -> list[tuple[str, str, str]]:
+    """How the cases ended."""
+    return [(case.id, case.kind, case.exception.type if case.exception else "") for case in verdict.cases]

@@ -112,7 +112,7 @@ def _verdicts(
                 elif check.must_solve:
                     earlier += _of_right(gradings, answer, seed, alone=check.alone)
                 else:
-                    earlier.append(gradings.verdict(answer, seed))
+                    earlier.append((gradings.constant if answer.constant else gradings.verdict)(answer, seed))
             except (GraderError, SandboxError):
                 if all(_problem(task, check, answer, verdict, earlier) is None for verdict in earlier):
                     raise

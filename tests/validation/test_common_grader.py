@@ -159,3 +159,21 @@ def test_temporary_directories_are_removed_after_each_answer(tmp_path: Path, san
     assert mutants.noticed == mutants.tried > 1
     assert "square" in found(task, sandbox, "right").problem
     assert "a-sum" not in found(task, sandbox, "right").problem
+
+
+def test_a_constant_answer_beside_a_repository_that_keeps_something(tmp_path: Path, sandbox: Sandbox) -> None:
+    """Each interface then has a process of its own, as in an episode: in a common one, both constants would fail."""
+    using = "    candidate.registry.register('layer')\n"
+    task = task_with(
+        tmp_path,
+        f"{TWICE}def test_twice(candidate):\n{using}    assert candidate.answer.twice(0.0) == 0.0\n"
+        f'@pytest.mark.interface("answer.half")\ndef test_whole(candidate):\n{using}    assert candidate.answer.half(0.0) == 0.0\n',
+    )
+    path = task.manifest.parent / "tests/test_answer.py"
+    path.write_text(path.read_text().removesuffix(HALF))
+    (task.manifest.parent / "repo/registry.py").write_text(
+        "NAMES = set()\n\n\ndef register(name):\n    if name in NAMES:\n        raise ValueError(name)\n    NAMES.add(name)\n"
+    )
+    problem = found(task, sandbox, "constant").problem
+    for constant in ("0.0", "its first argument"):
+        assert f"a target that answers {constant} to everything solves the task" in problem
