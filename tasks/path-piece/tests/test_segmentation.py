@@ -54,6 +54,9 @@ def test_there_are_no_fewer_tokens(candidate, rng, tie):
         assert found.dtype == np.int64
         assert found.shape == (fewest(data, tokens)[0],)
         assert b"".join(spelled(found, tokens)) == data
+    traps = vocabulary(candidate, [b"ab", b"bcc", b"aab", b"bc"])
+    for data in (b"abcc", b"aabc"):  # with "ab" first, or "bc" last, it takes three
+        assert len(candidate.pathpiece.segmentation.segment(data, traps, tie, stream)) == 2
 
 
 @segmenting
