@@ -271,20 +271,21 @@ def test_blocks_of_other_shapes_are_refused_and_arguments_not_modified(candidate
 @pytest.mark.parametrize("edge", [1e-6, 1.0 - 1e-6], ids=["lower", "upper"])
 def test_every_pivot_is_drawn_from_what_is_left(candidate, rng, edge):
     """Each number is close to where the next index, or the one before, would be drawn."""
-    points = spread_out(rng, 14)
-    matrix = gaussian_matrix(points)
-    numbers, expected = [], []
-    for _ in range(8):
-        d = diagonal_left(matrix, expected)
-        pivot = int(rng.choice(np.flatnonzero(d)))
-        numbers.append((np.sum(d[:pivot]) + edge * d[pivot]) / np.sum(d))
-        expected.append(pivot)
-    ours, stream = setting(candidate, points, numbers)
-    found = candidate.lowrank.cholesky.rpcholesky(ours, 8, stream)
-    assert found.pivots.tolist() == expected
-    check(found, matrix)
-    assert (found.rounds, found.proposals) == (8, 8)
-    assert (ours.entries, stream.used) == (14 * 9, 8)
+    for _ in range(4):
+        points = spread_out(rng, 14)
+        matrix = gaussian_matrix(points)
+        numbers, expected = [], []
+        for _ in range(8):
+            d = diagonal_left(matrix, expected)
+            pivot = int(rng.choice(np.flatnonzero(d)))
+            numbers.append((np.sum(d[:pivot]) + edge * d[pivot]) / np.sum(d))
+            expected.append(pivot)
+        ours, stream = setting(candidate, points, numbers)
+        found = candidate.lowrank.cholesky.rpcholesky(ours, 8, stream)
+        assert found.pivots.tolist() == expected
+        check(found, matrix)
+        assert (found.rounds, found.proposals) == (8, 8)
+        assert (ours.entries, stream.used) == (14 * 9, 8)
 
 
 @simple
