@@ -6,8 +6,6 @@ reference's source of the interface.
 
 from __future__ import annotations
 
-import ast
-import builtins
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +13,7 @@ from types import MappingProxyType
 
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback import partial_file, source
+from pytest_recode.feedback.calls import hints, unused_of_repository
 from pytest_recode.feedback.causes import Causes, advice_in_words, cause_in_words, causes, causes_first, listed
 from pytest_recode.feedback.fix_words import steps as steps_in_words
 from pytest_recode.feedback.fix_words import used_names, where
@@ -22,7 +21,7 @@ from pytest_recode.feedback.fixes import Fix, Own, Versions, fix, raised_on_impo
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.levels import MOST_FRAME, cut, sentence
 from pytest_recode.feedback.model_answers import FIELDS
-from pytest_recode.feedback.operations import CONVERSIONS, differing
+from pytest_recode.feedback.operations import differing
 from pytest_recode.feedback.signatures import structure
 from pytest_recode.feedback.source import Definition, Source
 from pytest_recode.feedback.symptoms import (
@@ -123,7 +122,7 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
         category = "T1"
     elif facts:
         category = "T0"
-    unused = _unused_of_repository(turn, file, path, ours)
+    unused = unused_of_repository(parts, turn.versions, file, path)
     if unused and category == "T2":
         category = "T4"
     around, more = _around(turn, made, file, path, sure=cause is None)
@@ -131,7 +130,11 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
     others = [] if own else not_of_values(cases)
     analysis = ([*facts, *raised, *around] or _no_fact(name, verdict, cases)) + analyses(others, name)
     suggestion = [*steps, *more] + ([] if own else advice(cases, name))
-    suggestion += [] if right else _hints(turn, unused, cases, file, path, ours) + _differing(turn, cases, file, path)
+    suggestion += (
+        []
+        if right
+        else hints(task, parts, turn.versions, cases, file, path, unused) + _differing(turn, cases, file, path)
+    )
     words = _sentences(suggestion)
     if cause is not None and cause.sure:
         analysis, words = raised, ""
@@ -258,52 +261,6 @@ def _no_fact(name: str, verdict: Verdict, cases: Sequence[Case]) -> list[str]:
     own = len(failing) == 1 or all(case.uses is not None for case in cases)
     facts = [f"no definition or parameter of `{name}` is missing" + (": the fault is in what it does" if own else "")]
     return facts + ([f"no fault was found in {listed(sound)}"] if sound else [])
-
-
-def _code(turn: _Turn, file: str, path: Sequence[str]) -> ast.Module | None:
-    """The candidate's definition at `path` with all code that it uses, because helpers do a part of its work; None if it is missing."""
-    program = turn.versions.theirs
-    given = source.definition(program.module(file).parsed, path)
-    return None if given is None else ast.Module([given, *program.used(file, path)], type_ignores=[])
-
-
-def _unused_of_repository(turn: _Turn, file: str, path: Sequence[str], ours: Source) -> list[str]:
-    """Functions of the repository that the reference calls and the candidate does not: "`name` (file)"."""
-    parts, theirs = turn.parts, turn.versions.theirs.module(file).parsed
-    wanted, given = source.definition(ours, path), _code(turn, file, path)
-    if wanted is None or given is None:
-        return []
-    unused = source.borrowed(ours, wanted) - source.borrowed(theirs, given)
-    found = {}
-    for other, data in parts.repo.items():
-        # Most files contain none of the names; a search of the bytes takes a hundredth of the time to parse them.
-        if other.endswith(".py") and other not in parts.reference and any(name.encode() in data for name in unused):
-            tree = source.parse(data).tree
-            for node in tree.body if tree is not None else ():
-                if isinstance(node, Definition) and node.name in unused:
-                    found[node.name] = other
-    return sorted(f"`{name}` ({other})" for name, other in found.items())[:MOST_NAMES]
-
-
-def _hints(
-    turn: _Turn, unused: Sequence[str], cases: Sequence[Case], file: str, path: Sequence[str], reference: Source
-) -> list[str]:
-    """How the authors' code differs, by names of functions, without a line of it."""
-    wanted, given = source.definition(reference, path), _code(turn, file, path)
-    if wanted is None or given is None:
-        return []
-    hints = [f"use what the repository has: {', '.join(unused)}"] if unused else []
-    called, calls = source.functions_called(reference, wanted), source.called(given)
-    lacking = [
-        name
-        for name in called
-        if name not in calls and not hasattr(builtins, name) and not any(f"`{name}`" in each for each in unused)
-    ]
-    if only_types(cases):
-        lacking = [name for name in lacking if name in CONVERSIONS]
-    if lacking:
-        hints.append(f"the authors also call {', '.join(f'`{name}`' for name in sorted(lacking)[:MOST_NAMES])}")
-    return hints
 
 
 def _differing(turn: _Turn, cases: Sequence[Case], file: str, path: Sequence[str]) -> list[str]:

@@ -36,6 +36,7 @@ OPERATIONS = {
     "FloorDiv": "whole division",
     "Mod": "remainder",
     "Pow": "power",
+    "Sqrt": "square root",
     "MatMult": "matrix product",
     "USub": "change of sign",
     "Lt": "comparison by <",
@@ -86,11 +87,14 @@ def differing(
     if max(len(ours), len(wanted)) > MOST_COMPARED:
         return []
     here, there = (_total(_operations, nodes) for nodes in used)
+    rooted = [any(map(has_root, (node, *beside))) for node, beside in zip((theirs, authors), used, strict=True)]
     sections = [*_sections(ours, wanted), _Section("", here - there, there - here)]
     if sum((each.more + each.less).total() for each in sections) > MOST_OPERATIONS:
         return []
     phrases = (
-        _phrase(each.place, _listed(each.more), _listed(each.less)) for each in sections if _is_sure(each, sections)
+        _phrase(each.place, _listed(each.more), _listed(each.less))
+        for each in sections
+        if _is_sure(each, sections) and not (all(rooted) and "Sqrt" in each.more + each.less)
     )
     return [phrase for phrase in phrases if phrase]
 
@@ -154,6 +158,8 @@ def _operations(node: ast.AST) -> Counter[str]:
     for each in _arithmetic(node):
         if isinstance(each, ast.Compare):
             found.update(type(op).__name__ for op in each.ops)
+        elif _is_root(each):
+            found["Sqrt"] += 1
         elif isinstance(each, ast.BinOp | ast.AugAssign | ast.UnaryOp) and not _is_text_or_number(each):
             found[type(each.op).__name__] += 1
     return found
@@ -161,7 +167,11 @@ def _operations(node: ast.AST) -> Counter[str]:
 
 def _functions(node: ast.AST) -> Counter[complex | str]:
     """The called functions that compute something."""
-    return Counter({name: times for name, times in source.called(node).items() if name not in CONVERSIONS})
+    found = Counter[complex | str](
+        {name: times for name, times in source.called(node).items() if name not in CONVERSIONS}
+    )
+    found["sqrt"] = sum(_is_root(each) for each in ast.walk(node))
+    return +found
 
 
 def _numbers(node: ast.AST) -> Counter[complex | str]:
@@ -181,6 +191,8 @@ def _arithmetic(node: ast.AST) -> Iterator[ast.AST]:
             continue
         yield each
         hidden = {"annotation", "returns"} | ({"msg"} if isinstance(each, ast.Assert) else set())
+        if _is_root(each) and isinstance(each, ast.BinOp | ast.AugAssign):
+            hidden |= {"right"} if isinstance(each, ast.BinOp) else {"value"}
         for name, value in ast.iter_fields(each) if _number(each) is None else ():
             parts = value if isinstance(value, list) else [value]
             pending += [part for part in parts if isinstance(part, ast.AST) and name not in hidden]
@@ -196,6 +208,23 @@ def _number(node: ast.AST) -> complex | None:
         return sign * value
     name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
     return sign * float("inf") if name == "inf" else None
+
+
+def has_root(node: ast.AST) -> bool:
+    """Whether a piece of code takes a square root."""
+    return any(map(_is_root, ast.walk(node)))
+
+
+def _is_root(node: ast.AST) -> bool:
+    """Whether a node is a square root: `x ** 0.5`, `x ** (1 / 2)`, or a call of a function of that name."""
+    if isinstance(node, ast.Call):
+        return source.name_called(node) == "sqrt"
+    if not isinstance(node, ast.BinOp | ast.AugAssign) or not isinstance(node.op, ast.Pow):
+        return False
+    exponent = node.right if isinstance(node, ast.BinOp) else node.value
+    if isinstance(exponent, ast.BinOp) and isinstance(exponent.op, ast.Div):
+        return (_number(exponent.left), _number(exponent.right)) == (1, 2)
+    return _number(exponent) == 0.5
 
 
 def _is_text_or_number(node: ast.AST) -> bool:

@@ -105,25 +105,31 @@ def parameters(node: Definition) -> tuple[Parameter, ...] | None:
 
 def called(node: ast.AST) -> Counter[str]:
     """The last name of each called function: "norm" for `np.linalg.norm(x)`."""
-    names = (_last_name(each.func) for each in ast.walk(node) if isinstance(each, ast.Call))
+    names = (name_called(each) for each in ast.walk(node) if isinstance(each, ast.Call))
     return Counter(name for name in names if name)
 
 
-def functions_called(source: Source, node: ast.AST) -> Counter[str]:
-    """The last name of each called function that `node` does not get or make itself: no methods, parameters, local names or decorators."""
+def name_called(call: ast.Call) -> str:
+    """The last name of the called function; "" if it has none."""
+    return _last_name(call.func)
+
+
+def functions_called(source: Source, node: ast.AST) -> Counter[tuple[str, ...]]:
+    """The dotted name of each called function that `node` does not get or make itself: no methods, parameters, local names or decorators."""
     own = set(_bound_within(node))
     imported = (
         {name for each in ast.walk(source.tree) if isinstance(each, _IMPORT) for name in bound(each)}
         if source.tree
         else set()
     )
-    found: Counter[str] = Counter()
+    found: Counter[tuple[str, ...]] = Counter()
     decorators = [part for each in ast.walk(node) if isinstance(each, Definition) for part in each.decorator_list]
     for each in ast.walk(node):
         if not isinstance(each, ast.Call) or each in decorators:
             continue
-        root = each.func
+        root, attributes = each.func, list[str]()
         while isinstance(root, ast.Attribute):
+            attributes.insert(0, root.attr)
             root = root.value
         if not isinstance(root, ast.Name) or root.id in own:
             continue
@@ -131,7 +137,7 @@ def functions_called(source: Source, node: ast.AST) -> Counter[str]:
             root.id in imported and not root.id[0].isupper()
         )  # else it is a class, and `of` in `Problem.of` says little
         if root is each.func or of_module:
-            found[_last_name(each.func)] += 1
+            found[root.id, *attributes] += 1
     return found
 
 

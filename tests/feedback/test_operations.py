@@ -141,6 +141,10 @@ SAME = {
     "a product for a square": ("return x ** 2", "return x * x"),
     "a product for a quotient": ("return x / 2", "return x * 0.5"),
     "a function for an operation": ("return np.sqrt(x)", "return x ** 0.5"),
+    "an operation for a function": ("x **= 0.5\n    return x", "return math.sqrt(x)"),
+    "the root of a product": ("return np.sqrt(x * n)", "return np.sqrt(x) * np.sqrt(n)"),
+    "a root in another place": ("y = x ** 0.5\n    return y * n", "y = x\n    return n * np.sqrt(y)"),
+    "a comparison of squares": ("return np.sqrt(x) < n", "return x < n * n"),
     "the text of an exception": (
         'if n:\n        raise ValueError(f"from 0 to {n - 1}")\n    return x',
         'if n:\n        raise ValueError("n: " + str(n))\n    return x',
@@ -176,6 +180,9 @@ DIFFERENT = {
     "direction": ("return x < 0", "return x > 0", "Line 2 has 1 x comparison by > where the authors have 1 x comparison by <."),
     "a statement less": ("y = g(x)\n    y /= n\n    return y", "y = g(x)\n    return y", "The place after line 2 lacks 1 x division that the authors have there."),
     "a statement more": ("y = g(x)\n    return y", "y = g(x)\n    y /= n\n    return y", "Line 3 has 1 x division that the authors do not have there."),
+    "a root that is missing": ("return np.sqrt(x) + n", "return x + n", "Line 2 lacks 1 x square root that the authors have there."),
+    "a root too many": ("return x + n", "return x ** 0.5 + n", "Line 2 has 1 x square root that the authors do not have there."),
+    "beside a root in another form": ("return np.sqrt(x) + n", "return x ** 0.5 - n", "Line 2 has 1 x subtraction where the authors have 1 x addition."),
     "a type besides": ("return float(x * n)", "return x + n", "Line 2 has 1 x addition where the authors have 1 x multiplication."),
 }  # fmt: skip
 
