@@ -22,7 +22,7 @@ from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.levels import MOST_FRAME, cut, sentence
 from pytest_recode.feedback.model_answers import FIELDS
 from pytest_recode.feedback.operations import differing
-from pytest_recode.feedback.signatures import structure
+from pytest_recode.feedback.signatures import Structure, structure
 from pytest_recode.feedback.source import Definition, Source
 from pytest_recode.feedback.symptoms import (
     STEPS,
@@ -47,13 +47,14 @@ class Derivation:
 
     `right`: the interface's own code needs no change. `unread`: the interpreter refuses its file, so what the code does is not known.
     `besides`: by field, the parts that a text on wrong values of the interface does not replace: on other code that needs changes, and
-    on failures that are no wrong values.
+    on failures that are no wrong values. `after`: by field, the last part of the item's text, which may matter less than any other.
     """
 
     item: FeedbackItem
     right: bool = False
     unread: bool = False
     besides: Mapping[str, str]
+    after: Mapping[str, str]
 
 
 def derive(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> tuple[FeedbackItem, ...]:
@@ -106,10 +107,11 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
     name = path[-1] if path else file if part else interface
     made = None if part else _fix(turn, interface, file, path)
     right = made is not None and made.own is not Own.DIFFERENT
-    facts, steps = ([], []) if right else structure(file, path, theirs, ours)
+    differs = Structure() if right else structure(file, path, theirs, ours)
     for inner in partial_file.defined(parts, ours) if part and not theirs.problem else ():
-        more_facts, more_steps = structure(file, inner, theirs, ours)
-        facts, steps = facts + more_facts, steps + more_steps
+        differs += structure(file, inner, theirs, ours)
+    differs = differs.names_first() if _arguments_refused(cases, path) else differs
+    facts, steps = list(differs.facts), list(differs.steps)
     if part and partial_file.untouched(parts, candidate):
         facts, steps = [f"the block is still missing from {file}"], ["write the block in the place of the placeholder"]
     if not facts and not right and source.same(source.definition(theirs, path), _stub(parts, file, path)):
@@ -135,13 +137,15 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
         if right
         else hints(task, parts, turn.versions, cases, file, path, unused) + _differing(turn, cases, file, path)
     )
-    words = _sentences(suggestion)
+    words = _sentences([*suggestion, *differs.naming])
     if cause is not None and cause.sure:
         analysis, words = raised, ""
     elif cause is not None:
         no_gap = [] if own or around else [f"no definition or parameter of `{name}` is missing"]
         analysis = [*raised, *around, *analyses(others, name), *no_gap, cause_in_words(cause)]
         words = advice_in_words(cause.names, words, mutual=cause.mutual)
+    if cause is None or not cause.sure:
+        analysis += differs.names
     sure = cause is not None and cause.sure
     described = _sentences(descriptions(cases))
     item = FeedbackItem(
@@ -166,7 +170,11 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
         "suggestion": _sentences([*more, *advice(others, name)]),
     }
     return Derivation(
-        item=replace(item, authors=authors), right=right, unread=theirs.remedy == source.SYNTAX, besides=besides
+        item=replace(item, authors=authors),
+        right=right,
+        unread=theirs.remedy == source.SYNTAX,
+        besides=besides,
+        after={"analysis": _sentences(differs.names), "suggestion": _sentences(differs.naming)},
     )
 
 
@@ -252,6 +260,17 @@ def _raised(cases: Sequence[Case]) -> list[str]:
             place = f" at {frame.partition(': ')[0]}" if frame else ""
             places.append(" ".join(cut(f"{case.exception.type} is raised{place}", MOST_FRAME).split()))
     return list(dict.fromkeys(places))[:MOST_NAMES]
+
+
+def _arguments_refused(cases: Sequence[Case], path: Sequence[str]) -> bool:
+    """Whether the interpreter refused a call of the interface because of its arguments."""
+    if not path:
+        return False
+    refused = re.compile(rf"\b{re.escape(path[-1])}(?:\.__init__)?\(\) (?:got|missing|takes)\b")
+    return any(
+        case.exception is not None and case.exception.type == "TypeError" and refused.search(case.exception.message)
+        for case in cases
+    )
 
 
 def _no_fact(name: str, verdict: Verdict, cases: Sequence[Case]) -> list[str]:

@@ -86,12 +86,13 @@ def _of_consequence(found: Derivation, items: Sequence[FeedbackItem], words: Map
         return item
     used: dict[str, Any] = {name: text for name, text in words.items() if name in {"analysis", "suggestion"}}
     if "analysis" in used:
-        used["analysis"] = f"{item.analysis} {USUALLY} {used['analysis'].strip()}"
+        before = item.analysis.removesuffix(found.after["analysis"]).strip()
+        used["analysis"] = f"{before} {USUALLY} {used['analysis'].strip()} {found.after['analysis']}".strip()
     if "suggestion" in used:
         mutual = any(
             item.interface in other.possible_causes for other in items if other.interface in item.possible_causes
         )
-        advice = f"{found.besides['suggestion']} {used['suggestion'].strip()}".strip()
+        advice = f"{found.besides['suggestion']} {used['suggestion'].strip()} {found.after['suggestion']}".strip()
         used["suggestion"] = advice_in_words(item.possible_causes, advice, mutual=mutual)
     both = dict.fromkeys(used.keys() & {"analysis", "suggestion"}, "derived+task")
     return replace(
@@ -147,7 +148,8 @@ def _with_words(found: Derivation, words: Mapping[str, str], wrong: bool) -> Fee
 
     Authors describe wrong results of code that runs. If no result is known to be wrong (an exception, a missing exception, a value of
     another type), the author's description would be false, and the analysis is marked as the usual cause. If the code cannot run or lacks
-    a piece, or if the fault may be in code around the interface's own, the derived facts come first. If the interface's own code is
+    a piece, or if the fault may be in code around the interface's own, the derived facts come first; those that may matter less than any
+    other come last. If the interface's own code is
     right, or the interpreter refuses its file, the author's analysis and suggestion do not apply.
     """
     item = found.item
@@ -159,16 +161,19 @@ def _with_words(found: Derivation, words: Mapping[str, str], wrong: bool) -> Fee
     if "description" in used and found.besides["description"]:
         used["description"] = f"{used['description'].strip()} {found.besides['description']}"
         authors["description"] = "derived+task"
-    first = {"analysis": item.analysis, "suggestion": item.suggestion}
+    after = found.after
+    first = {name: getattr(item, name).removesuffix(after[name]).strip() for name in ("analysis", "suggestion")}
     if wrong and item.category not in {"T0", "T1"}:
         first = {name: found.besides[name] for name in first}
-        if found.right or not any(first.values()):
+        if found.right or not any((*first.values(), *after.values())):
             return replace(item, **used, authors=authors)
     elif "category" in used:
         used["category"], authors["category"] = item.category, "derived"
     between = {"analysis": " " if wrong else f" {USUALLY} ", "suggestion": " "}
     both: dict[str, Any] = {
-        name: f"{first[name]}{space}{used[name].strip()}".strip() for name, space in between.items() if name in used
+        name: f"{first[name]}{space}{used[name].strip()} {after[name]}".strip()
+        for name, space in between.items()
+        if name in used
     }
     authors = {**authors, **dict.fromkeys(both, "derived+task")}
     return replace(item, **{**used, **both}, authors=authors)

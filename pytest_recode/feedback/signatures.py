@@ -2,72 +2,146 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from pytest_recode.feedback import source
 from pytest_recode.feedback.source import Definition, Parameter, Source
 
 
-def structure(file: str, path: Sequence[str], theirs: Source, ours: Source) -> tuple[list[str], list[str]]:
-    """Missing definitions and different signatures, as facts and as steps to take."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Structure:
+    """Differences of definitions, as facts and as steps to take.
+
+    `names` and `naming`: the same of parameters that only have another name. Tests that pass arguments by position do not notice them.
+    """
+
+    facts: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    naming: tuple[str, ...] = ()
+
+    def __add__(self, other: Structure) -> Structure:
+        return Structure(
+            facts=self.facts + other.facts,
+            steps=self.steps + other.steps,
+            names=self.names + other.names,
+            naming=self.naming + other.naming,
+        )
+
+    def names_first(self) -> Structure:
+        """The same for a call by name that is known to have failed."""
+        return Structure(facts=self.names + self.facts, steps=self.naming + self.steps)
+
+
+def structure(file: str, path: Sequence[str], theirs: Source, ours: Source) -> Structure:
+    """Missing definitions and different signatures."""
     if theirs.problem:
-        return [f"{file} {theirs.problem}"], [theirs.remedy.format(file=file)]
+        return Structure(facts=(f"{file} {theirs.problem}",), steps=(theirs.remedy.format(file=file),))
     if not path:
         return _each_structure(file, theirs, ours)
     wanted, given = source.definition(ours, path), source.definition(theirs, path)
     if wanted is None:
-        return [], []
-    names = ", ".join(f"`{each.name}`" for each in source.parameters(wanted) or () if each.name not in {"self", "cls"})
+        return Structure()
+    names = _listed(source.parameters(wanted) or ())
     noun = "class" if hasattr(wanted, "bases") else "function"
     where = f"the class {'.'.join(path[:-1])} in {file}" if len(path) > 1 else file
     signature = f" with the parameters {names}" if names else ""
     if given is None:
-        return [f"{where} defines no `{path[-1]}`"], [f"define the {noun} `{path[-1]}` in {where}{signature}"]
+        step = f"define the {noun} `{path[-1]}` in {where}{signature}"
+        return Structure(facts=(f"{where} defines no `{path[-1]}`",), steps=(step,))
     if hasattr(wanted, "bases") != hasattr(given, "bases"):
-        return [f"`{path[-1]}` is no {noun}"], [f"make `{path[-1]}` a {noun}{signature}"]
-    facts = _signature(path[-1], wanted, given)
+        return Structure(facts=(f"`{path[-1]}` is no {noun}",), steps=(f"make `{path[-1]}` a {noun}{signature}",))
     step = (
         f"give `{path[-1]}` the parameters {names}, in this order" if names else f"let `{path[-1]}` take no arguments"
     )
-    return facts, [step] if facts else []
+    return _signature(path[-1], wanted, given, step)
 
 
-def _each_structure(file: str, theirs: Source, ours: Source) -> tuple[list[str], list[str]]:
+def _each_structure(file: str, theirs: Source, ours: Source) -> Structure:
     """The same for every public definition of a file that is one interface."""
-    facts, steps = [], []
+    found = Structure()
     for node in ours.tree.body if ours.tree is not None else ():
         if isinstance(node, Definition) and not node.name.startswith("_"):
-            more_facts, more_steps = structure(file, (node.name,), theirs, ours)
-            facts += more_facts
-            steps += more_steps
-    return facts, steps
+            found += structure(file, (node.name,), theirs, ours)
+    return found
 
 
-def _signature(name: str, wanted: Definition, given: Definition) -> list[str]:
+def _listed(parameters: Sequence[Parameter]) -> str:
+    """A list such as "`x`, `z=1.96`, `depth` (has a default)". Only a value that says nothing of the authors' code is shown."""
+    return ", ".join(_named(each) for each in parameters if each.name not in {"self", "cls"})
+
+
+def _named(parameter: Parameter) -> str:
+    if parameter.default is None:
+        return f"`{parameter.name}`"
+    try:
+        value = ast.literal_eval(parameter.default)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        value = parameter
+    if len(parameter.default) <= LONGEST_DEFAULT and (value is None or isinstance(value, int | float | complex | str)):
+        return f"`{parameter.name}={parameter.default}`"
+    return f"`{parameter.name}` (has a default)"
+
+
+LONGEST_DEFAULT = 20
+"""Maximum characters of a default that is shown."""
+
+
+def _signature(name: str, wanted: Definition, given: Definition, step: str) -> Structure:
     ours, theirs = source.parameters(wanted), source.parameters(given)
     if ours is None or theirs is None:
-        return []
+        return Structure()
     takes_any = any(parameter.kind == "**" for parameter in theirs)
     ours_by, theirs_by = _by_name(ours), _by_name(theirs)
-    missing = [each for each in ours_by if each not in theirs_by and not takes_any]
-    extra = [each for each in theirs_by if each not in ours_by]
+    renamed = dict(_renamed(ours, theirs))
+    missing = [each for each in ours_by if each not in theirs_by and each not in renamed and not takes_any]
+    extra = [each for each in theirs_by if each not in ours_by and each not in renamed.values()]
     facts = []
     if missing:
         plural = "s" if len(missing) > 1 else ""
         facts.append(f"`{name}` lacks the parameter{plural} {', '.join(f'`{each}`' for each in missing)}")
     for each in extra:
-        needed = theirs_by[each].default is None and theirs_by[each].kind in {"positional", "keyword"}
-        renamed = " (the same under another name?)" if missing and len(missing) == len(extra) else ""
-        if needed or renamed:
-            facts.append(f"`{name}` has a parameter `{each}` that nobody passes{renamed}")
-    for each in ours_by:
-        if each in theirs_by and ours_by[each].default is not None and theirs_by[each].default is None:
-            facts.append(f"the parameter `{each}` of `{name}` must have a default")
+        if theirs_by[each].default is None:
+            facts.append(
+                f"`{name}` has a parameter `{each}` that the authors do not have, and no default for it: calls without it fail"
+            )
+    for each, same in {**dict(zip(ours_by, ours_by, strict=True)), **renamed}.items():
+        if same in theirs_by and ours_by[each].default is not None and theirs_by[same].default is None:
+            facts.append(f"the parameter `{same}` of `{name}` must have a default")
     both = [each.name for each in ours if each.name in theirs_by and each.kind == "positional"]
     order = [each.name for each in theirs if each.name in both]
     if order != both:
         facts.append(f"the parameters of `{name}` are in another order than asked")
-    return facts
+    by_name = {} if takes_any else {one: other for one, other in renamed.items() if one not in _only_positional(wanted)}
+    return Structure(
+        facts=tuple(facts),
+        steps=(step,) if facts else (),
+        names=tuple(
+            f"the authors call a parameter of `{name}` `{one}`, yours is `{other}`: calls by name fail"
+            for one, other in by_name.items()
+        ),
+        naming=tuple(f"rename the parameter `{other}` of `{name}` to `{one}`" for one, other in by_name.items()),
+    )
+
+
+def _renamed(ours: Sequence[Parameter], theirs: Sequence[Parameter]) -> Iterator[tuple[str, str]]:
+    """The authors' and the candidate's name of each parameter that only has another name: it is at the same position, or the only one."""
+    shared = {each.name for each in ours} & {each.name for each in theirs}
+    kinds = [[each.name for each in parameters if each.kind == "positional"] for parameters in (ours, theirs)]
+    yield from ((one, other) for one, other in zip(*kinds, strict=False) if not shared & {one, other})
+    kinds = [
+        [each.name for each in parameters if each.kind == "keyword" and each.name not in shared]
+        for parameters in (ours, theirs)
+    ]
+    if all(len(names) == 1 for names in kinds):
+        yield kinds[0][0], kinds[1][0]
+
+
+def _only_positional(node: Definition) -> set[str]:
+    """The names of the parameters that no call can pass by name."""
+    return set() if isinstance(node, ast.ClassDef) else {each.arg for each in node.args.posonlyargs}
 
 
 def _by_name(parameters: Sequence[Parameter]) -> dict[str, Parameter]:

@@ -11,8 +11,9 @@ from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback import source
 from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.leaks import leaked
+from pytest_recode.feedback.researcher import researcher
 from pytest_recode.verdict import Exc, Verdict
-from tests.feedback.scene import INTERFACES, REFERENCE, STUB, case, parts, task
+from tests.feedback.scene import INTERFACES, REFERENCE, STUB, case, parts, task, turn
 
 WRONG = REFERENCE.replace("/ total", "* total")
 
@@ -39,13 +40,30 @@ SIGNATURES = {
     "two parameters less": ("def mean(): return 1", "`mean` lacks the parameters `values`, `weights`.", "T0"),
     "renamed": (
         "def mean(values, w=None): return 1",
-        "`mean` lacks the parameter `weights`."
-        " `mean` has a parameter `w` that nobody passes (the same under another name?).",
+        "No definition or parameter of `mean` is missing: the fault is in what it does."
+        " The authors call a parameter of `mean` `weights`, yours is `w`: calls by name fail.",
+        "T2",
+    ),
+    "renamed and without a default": (
+        "def mean(values, w): return 1",
+        "The parameter `w` of `mean` must have a default."
+        " The authors call a parameter of `mean` `weights`, yours is `w`: calls by name fail.",
         "T0",
+    ),
+    "another one at another place": (
+        "def mean(w, values): return 1",
+        "`mean` lacks the parameter `weights`. `mean` has a parameter `w` that the authors do not have, and no default for it:"
+        " calls without it fail.",
+        "T0",
+    ),
+    "renamed, and any keywords": (
+        "def mean(values, w=None, **more): return 1",
+        "No definition or parameter of `mean` is missing: the fault is in what it does.",
+        "T2",
     ),
     "one more that must be given": (
         "def mean(values, weights=None, *, axis): return 1",
-        "`mean` has a parameter `axis` that nobody passes.",
+        "`mean` has a parameter `axis` that the authors do not have, and no default for it: calls without it fail.",
         "T0",
     ),
     "no default": (
@@ -134,10 +152,99 @@ def test_a_method_is_found_in_its_class() -> None:
     )
 
 
+REFUSED = {
+    "by name": ("mean() got an unexpected keyword argument 'weights'", True),
+    "missing": ("mean() missing 1 required positional argument: 'w'", True),
+    "of a module's function": ("somewhere.mean() takes 1 positional argument but 2 were given", True),
+    "of another function": ("meaning() got an unexpected keyword argument 'weights'", False),
+    "of an operation": ("unsupported operand type(s) for +: 'int' and 'str'", False),
+}
+
+
+@pytest.mark.parametrize(("message", "first"), REFUSED.values(), ids=REFUSED)
+def test_another_name_of_a_parameter_comes_first_only_if_a_call_was_refused(message: str, first: bool) -> None:
+    raised = Exc(type="TypeError", message=message, frames=())
+    found = item("def mean(values, w=None): return 1", case(kind="exception", exception=raised))
+    another = "The authors call a parameter of `mean` `weights`, yours is `w`: calls by name fail."
+    rename = "Rename the parameter `w` of `mean` to `weights`."
+    for text, sentence in ((found.analysis, another), (found.suggestion, rename)):
+        assert text.count(sentence) == 1
+        assert text.startswith(sentence) == first
+        assert first or text.endswith(sentence)
+    assert found.category == ("T0" if first else "T1")
+
+
+def test_another_name_of_a_parameter_comes_after_the_authors_text() -> None:
+    words = {"stats.mean": {"analysis": "The weights are not used.", "suggestion": "Divide by the weights."}}
+    played = turn("def mean(values, w=None):\n    return sum(values) / 2\n", case())
+    [found] = researcher(task(), parts(words))([played], 3).items
+    assert found.analysis == (
+        "The weights are not used. The authors call a parameter of `mean` `weights`, yours is `w`: calls by name fail."
+    )
+    assert found.suggestion == "Divide by the weights. Rename the parameter `w` of `mean` to `weights`."
+    assert found.authors["analysis"] == found.authors["suggestion"] == "derived+task"
+    refused = case(
+        kind="exception", exception=Exc(type="TypeError", message="mean() got an unexpected keyword argument")
+    )
+    [found] = researcher(task(), parts(words))([replace(played, verdict=Verdict(cases=(refused,), seed=1))], 3).items
+    assert found.analysis.startswith("The authors call a parameter of `mean` `weights`")
+    assert found.analysis.endswith("The weights are not used.")
+
+
+@pytest.mark.parametrize("words", [None, {"stats.mean": {"analysis": "Not used.", "suggestion": "Use them."}}])
+def test_another_name_of_a_parameter_comes_last_of_an_interface_that_others_may_break(
+    words: dict[str, dict[str, str]] | None,
+) -> None:
+    code = "def deviation(values, *, ddof=1):\n    return 0\ndef mean(values, w=None):\n    return deviation(values)\n"
+    uses = ("stats.mean", "stats.deviation")
+    cases = (replace(case(), uses=uses), replace(case("stats.deviation"), uses=("stats.deviation",)))
+    found = {each.interface: each for each in researcher(task(), parts(words))([turn(code, *cases)], 3).items}[
+        "stats.mean"
+    ]
+    assert found.possible_causes == ("stats.deviation",)
+    assert found.analysis.count("calls by name fail.") == 1
+    assert found.analysis.endswith("calls by name fail.")
+    assert found.suggestion.endswith("Rename the parameter `w` of `mean` to `weights`.")
+
+
+def test_a_parameter_that_no_call_can_name_may_have_any_name() -> None:
+    authors = replace(parts(), reference={"stats.py": b"def mean(values, weights=None, /, *, axis=0): return 1\n"})
+    code = b"def mean(values, w=None, /, *, direction=0): return 2\n"
+    (found,) = derive(task(), authors, {"stats.py": code}, Verdict(cases=(case(),), seed=1))
+    assert "`w`" not in found.analysis
+    assert found.analysis.endswith(
+        "The authors call a parameter of `mean` `axis`, yours is `direction`: calls by name fail."
+    )
+
+
+DEFAULTS = {
+    "z=1.96": "`z=1.96`",
+    "z=-1": "`z=-1`",
+    "z='mean'": "`z='mean'`",
+    "z=None": "`z=None`",
+    "z=EPSILON": "`z` (has a default)",
+    "z=(1, 2)": "`z` (has a default)",
+    "z='a long text of theirs'": "`z` (has a default)",
+    "*, z=False": "`z=False`",
+    "z": "`z`",
+}
+
+
+@pytest.mark.parametrize(("parameter", "named"), DEFAULTS.items(), ids=DEFAULTS)
+def test_parameters_are_named_with_their_defaults(parameter: str, named: str) -> None:
+    authors = replace(parts(), reference={"stats.py": f"EPSILON = 1\ndef mean(x, {parameter}): return 1\n".encode()})
+    for code, end in (
+        ("", f"with the parameters `x`, {named}."),
+        ("def mean(): 1", f"the parameters `x`, {named}, in this"),
+    ):
+        (found,) = derive(task(), authors, {"stats.py": code.encode()}, Verdict(cases=(case(),), seed=1))
+        assert end in found.suggestion
+
+
 def test_a_module_as_interface_names_each_definition_that_is_amiss() -> None:
     found = item("def mean(): pass\ndef deviation(values, *, ddof=1): pass", interface="stats")
     assert found.analysis == ("`mean` lacks the parameters `values`, `weights`. stats.py defines no `Running`.")
-    assert found.suggestion.startswith("Give `mean` the parameters `values`, `weights`, in this order.")
+    assert found.suggestion.startswith("Give `mean` the parameters `values`, `weights=None`, in this order.")
     assert found.correction == REFERENCE
 
 

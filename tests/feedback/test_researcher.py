@@ -80,10 +80,12 @@ def test_of_code_that_lacks_a_piece_the_facts_come_before_the_authors_words() ->
     mean, deviation = researcher(task(), parts(WORDS))([turn("def mean(x): pass", *FAILED.verdict.cases)], 4).items
     assert (mean.category, mean.analysis) == (
         "T0",
-        "`mean` lacks the parameters `values`, `weights`. `mean` has a parameter `x` that nobody passes."
-        " The weights are not used.",
+        "`mean` lacks the parameter `weights`. The weights are not used."
+        " The authors call a parameter of `mean` `values`, yours is `x`: calls by name fail.",
     )
-    assert mean.suggestion.endswith(" Divide by the sum of the weights.")
+    assert mean.suggestion.endswith(
+        " Divide by the sum of the weights. Rename the parameter `x` of `mean` to `values`."
+    )
     assert (mean.authors["analysis"], mean.authors["correction"]) == ("derived+task", "task")
     assert deviation.analysis == "stats.py defines no `deviation`. It is not centred."
 
