@@ -1,5 +1,5 @@
 """Audit the text of a feedback before an agent reads it: measure what it repeats of the reference and the hidden tests, and replace
-passages that are too long to be coincidence by a mark.
+passages that are too long to be coincidence, and names of hidden tests, by a mark.
 
 It applies to all text, whether a model, the task's author or a person wrote it, or it was derived. Corrections are not audited, because
 they are code of level L4, at which the reference may be shown.
@@ -16,6 +16,7 @@ from typing import Any
 
 from pytest_recode.episode import Audit, FeedbackItem
 from pytest_recode.feedback.encoded import Hidden, encoded, no_language, unbroken
+from pytest_recode.feedback.hidden_names import Names, named, names_of
 from pytest_recode.feedback.leaks import Repeated, Span, repeated, tokenised, words_of
 from pytest_recode.feedback.model_answers import WORDS, Style
 from pytest_recode.feedback.symptoms import PHRASES
@@ -24,9 +25,10 @@ from pytest_recode.task import Files, Oracle, Parts
 MARK = "[left out]"
 """Replaces a passage that was cut."""
 
-REFERENCE, TESTS, NO_LANGUAGE = (
+REFERENCE, TESTS, TEST_NAME, NO_LANGUAGE = (
     "repeats code of the reference",
     "repeats the hidden tests",
+    "has the name of a hidden test",
     "holds characters that are no language",
 )
 """Problems of a text, as predicates: the field's name is the subject."""
@@ -58,6 +60,7 @@ class Secrets:
 
     reference: Hidden  # and other hidden files, which repeat the solution
     tests: Hidden
+    names: Names  # of the hidden tests
     brief: tuple[Sequence[str], ...]  # tokens of each text
 
 
@@ -66,6 +69,7 @@ def secrets(parts: Parts, oracle: Oracle) -> Secrets:
     return Secrets(
         reference=Hidden(tuple(dict.fromkeys(chain(_texts(parts.reference), _texts(beside))))),  # search each copy once
         tests=Hidden(tuple(_texts(tests))),
+        names=names_of(_texts({path: data for path, data in tests.items() if path.endswith(".py")})),
         brief=tuple(map(words_of, (parts.instruction, parts.paper or "", " ".join(PHRASES), *_texts(parts.repo)))),
     )
 
@@ -138,10 +142,12 @@ def _found(name: str, words: str, hidden: Secrets, known: Sequence[Sequence[str]
     reference = repeated(words, hidden.reference.plain, known)
     tests = repeated(words, hidden.tests.plain, known)
     free = name in style.may_have_code
+    names = () if free and style.test_output else named(words, hidden.names, known)
     disguised = _joined(
         [
             *(() if free else _beside(encoded(words, hidden.reference, known), reference.spans)),
             *(() if free and style.test_output else _beside(encoded(words, hidden.tests, known), tests.spans)),
+            *_beside([each.span for each in names if not each.plain], tests.spans),
             *(() if free else no_language(words, known)),
             *unbroken(words),
         ]
@@ -150,6 +156,7 @@ def _found(name: str, words: str, hidden: Secrets, known: Sequence[Sequence[str]
         [
             *(() if free else reference.spans),
             *(() if free and style.test_output else tests.spans),
+            *(each.span for each in names),
             *disguised,
             *_categories(words),
         ]
@@ -232,6 +239,8 @@ def _faults(words: str, hidden: Secrets, known: Sequence[Sequence[str]]) -> Iter
         plain = repeated(words, theirs.plain, known).spans
         yield from ((what, span) for span in plain)
         yield from ((what + ENCODED, span) for span in _joined(_beside(encoded(words, theirs, known), plain)))
+    for each in named(words, hidden.names, known):
+        yield TEST_NAME + ("" if each.plain else ", in another form"), each.span
     yield from ((NO_LANGUAGE, span) for span in no_language(words, known))
 
 

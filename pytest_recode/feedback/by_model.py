@@ -15,7 +15,7 @@ from typing import Any
 from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
 from pytest_recode.feedback import prompts, source, test_output
 from pytest_recode.feedback.answers import Answers, Draft, Rules
-from pytest_recode.feedback.audit import TESTS, faults, secrets_of
+from pytest_recode.feedback.audit import TEST_NAME, TESTS, faults, secrets_of
 from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.levels import cut, tally
@@ -78,7 +78,11 @@ def _ask(
 
     def wrong(field: str, words: str) -> str:
         free = field in style.may_have_code
-        found = (what for what in faulty(words) if not free or (what.startswith(TESTS) and not style.test_output))
+        found = (
+            what
+            for what in faulty(words)
+            if not free or (what.startswith((TESTS, TEST_NAME)) and not style.test_output)
+        )
         return next(found, "")
 
     rules = Rules(

@@ -52,19 +52,19 @@ def _anything(text: str, hidden: Hidden) -> bool:
 
 def _found(text: str, hidden: Hidden, known: Sequence[Sequence[str]]) -> tuple[Span, ...]:
     found: list[Span] = []
-    for steps, level in enumerate(_levels(text)):
+    for steps, level in enumerate(decoded(text)):
         for view in level:
             if view.text != text:
                 spans = repeated(view.text, hidden.plain, known, run=RUN if view.whole else RUN_OF_BYTES).spans
-                found += [_whole(text, view.span(*span)) for span in spans]
+                found += [whole(text, view.span(*span)) for span in spans]
             if steps < 2:
-                found += [_whole(text, span) for span in substituted(text, view, hidden.shapes, known)]
-                found += [_whole(text, span) for span in spelled(view, hidden.shapes, known)]
+                found += [whole(text, span) for span in substituted(text, view, hidden.shapes, known)]
+                found += [whole(text, span) for span in spelled(view, hidden.shapes, known)]
     return tuple(found)
 
 
 @lru_cache(maxsize=4)
-def _levels(text: str) -> tuple[Sequence[View], ...]:
+def decoded(text: str) -> tuple[Sequence[View], ...]:
     """The decoded texts, cached because they are compared with several secrets."""
     return tuple(levels(text))
 
@@ -75,7 +75,7 @@ def no_language(text: str, known: Sequence[Sequence[str]]) -> Iterator[Span]:
         piece = match[0]
         short = len(piece) < PIECE * len(_PIECES.findall(piece))
         if (short or _NO_WORD.search(piece)) and not any(piece.casefold() in tokens for tokens in known):
-            yield _whole(text, Span(match.start(), match.end(), 1))
+            yield whole(text, Span(match.start(), match.end(), 1))
 
 
 def unbroken(text: str) -> Iterator[Span]:
@@ -84,7 +84,7 @@ def unbroken(text: str) -> Iterator[Span]:
         yield Span(match.start(), match.end(), 1)
 
 
-def _whole(text: str, span: Span) -> Span:
+def whole(text: str, span: Span) -> Span:
     """Extend a span to the beginning of its first and the end of its last word."""
     start, end = span.start, span.end
     while start and not text[start - 1].isspace():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
@@ -12,7 +14,7 @@ import pytest
 
 from pytest_recode.episode import Audit, Feedback, FeedbackItem, Turn
 from pytest_recode.feedback import prompts
-from pytest_recode.feedback.audit import MARK, audited, leaks_of, secrets
+from pytest_recode.feedback.audit import MARK, TEST_NAME, audited, cuts, leaks_of, secrets
 from pytest_recode.feedback.inline_code import LEFT_OUT
 from pytest_recode.feedback.model_answers import WORDS
 from pytest_recode.feedback.person import Request, Words, by_person
@@ -163,6 +165,112 @@ def test_a_feedback_comes_back_from_a_checkpoint_as_it_was() -> None:
     played = replace(turn("x = 1\n", case(), number=2), feedback=given)
     entry = json.loads(json.dumps(dump(Checkpoint(turn=played, agent={}, changes=None))))
     assert load(entry).turn == played
+
+
+# -- names of hidden tests -----------------------------------------------------------------------------------------
+
+NAME = "test_mean_of_unequal_weights"
+FORMS = {
+    "as it is": NAME,
+    "in an id": f"test_stats.py::{NAME}[2]",
+    "in backticks": f"`{NAME}`",
+    "in capitals": NAME.upper(),
+    "with spaces": "test mean of unequal weights",
+    "with hyphens": "Test-mean-of-unequal-weights",
+    "over two lines": "test mean of\nunequal weights",
+    "with camel humps": "testMeanOfUnequalWeights",
+    "in letters that look alike": NAME.replace("e", "\u0435"),
+    "word by word": "`test` `mean` `of` `unequal` `weights`",
+    "backwards": NAME[::-1],
+    "in rot13": "grfg_zrna_bs_hardhny_jrvtugf",
+    "letter by letter": " ".join(NAME),
+    "in base64": base64.b64encode(NAME.encode()).decode(),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_the_name_of_a_hidden_test_is_cut(form: str) -> None:
+    words, found = audit(f"The case {form} fails.")
+    assert MARK in words
+    assert words.startswith("The case ")
+    assert words.endswith(" fails.")
+    assert not {"unequal", "lauqenu"} & set(re.findall("[a-z]+", words.lower()))
+    assert found.cut == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Test the mean of unequal weights.",
+        "The test means that weights are unequal.",
+        "Its tests, and the test of weights.",
+        "Run testing_tools or test_mean_of_unequal_weights_too.",
+        "Test it: a test, two tests.",
+    ],
+)
+def test_words_that_a_name_has_too_are_not_cut(words: str) -> None:
+    assert audit(words) == (words, Audit())
+
+
+@pytest.mark.parametrize("where", ["instruction", "repository", "candidate"])
+def test_a_name_that_the_agent_knows_may_stay(where: str) -> None:
+    its = parts()
+    if where == "instruction":
+        its = replace(its, instruction=f"{its.instruction}\nSee `{NAME}`.")
+    if where == "repository":
+        its = replace(its, repo={**its.repo, "tests/test_old.py": f"def {NAME}(): ...\n".encode()})
+    code = f"def {NAME}(): ...\n" if where == "candidate" else STUB
+    words = f"The case {NAME} fails."
+    item = FeedbackItem(interface="stats.mean", analysis=words)
+    [kept], found = audited([item], secrets(its, Oracle()), {"stats.py": code.encode()})
+    assert (kept.analysis, found) == (words, Audit())
+
+
+@pytest.mark.parametrize("source", ["task", "model", "person", "derived"])
+def test_no_researcher_names_a_hidden_test(chat_server: Serve, source: str) -> None:
+    told = f"The case {NAME} fails."
+    played = turn("def mean(values, weights=None):\n    return 1\n", case())
+    words = {"stats.mean": {"suggestion": told}}
+
+    def ask(request: Request) -> Words:
+        assert request.lost(told) == f"this text {TEST_NAME}, which will be cut"
+        return words
+
+    if source == "model":
+        bad = say(answer(record(suggestion=told)))
+        feedback = researcher(task(), parts(), model(chat_server([bad, bad])))([played], 3)
+    elif source == "person":
+        feedback = by_person(task(), parts(), ask, name="e", waiting=nullcontext)([played], 3)
+    elif source == "task":
+        feedback = researcher(task(), parts(words))([played], 3)
+    else:
+        authors = f"import checks\n\ndef mean(values, weights=None):\n    return checks.{NAME}(values)\n"
+        feedback = researcher(task(), replace(parts(), reference={"stats.py": authors.encode()}))([played], 3)
+    assert (feedback.source, feedback.audit.cut) == (source, 1)
+    assert MARK in feedback.text
+    assert NAME not in feedback.text
+
+
+def test_a_model_that_names_a_hidden_test_is_asked_again(chat_server: Serve) -> None:
+    played = turn("def mean(values, weights=None):\n    return 1\n", case())
+    bad = say(answer(record(suggestion=f"The case {NAME} fails.")))
+    server = chat_server([bad, say(answer(record()))])
+    feedback = researcher(task(), parts(), model(server))([played], 3)
+    assert feedback.items[0].suggestion == "Divide by the sum of the weights."
+    assert TEST_NAME in server.requests[1].prompt
+
+
+def test_the_name_of_a_hidden_test_is_reported_to_the_author() -> None:
+    """By validation, and by the preview of an answer."""
+    other = "Test-mean-of-unequal-weights"
+    its = parts({"stats.mean": {"analysis": f"See {NAME}.", "suggestion": f"Mind {other}."}})
+    assert leaks_of(its) == (
+        f"feedback.yaml: stats.mean.analysis {TEST_NAME}, which will be cut: '{NAME}'",
+        f"feedback.yaml: stats.mean.suggestion {TEST_NAME}, in another form, which will be cut: '{other}'",
+    )
+    item = FeedbackItem(interface="stats.mean", analysis=f"See {NAME}.")
+    [cut] = cuts([item], secrets(its, Oracle()), {})
+    assert (cut.field, cut.passage, cut.reasons) == ("analysis", NAME, (TEST_NAME,))
 
 
 # -- the category --------------------------------------------------------------------------------------------------
