@@ -110,7 +110,10 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
     differs = Structure() if right else structure(file, path, theirs, ours)
     for inner in partial_file.defined(parts, ours) if part and not theirs.problem else ():
         differs += structure(file, inner, theirs, ours)
-    differs = differs.names_first() if _arguments_refused(cases, path) else differs
+    refused = [_arguments_refused(case, path) for case in cases]
+    first, differs = differs.names_as_facts() if any(refused) else (Structure(), differs)
+    if all(refused):  # nothing else is known to be wrong
+        first, differs = Structure(), first + differs
     facts, steps = list(differs.facts), list(differs.steps)
     if part and partial_file.untouched(parts, candidate):
         facts, steps = [f"the block is still missing from {file}"], ["write the block in the place of the placeholder"]
@@ -137,7 +140,7 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
         if right
         else hints(task, parts, turn.versions, cases, file, path, unused) + _differing(turn, cases, file, path)
     )
-    words = _sentences([*suggestion, *differs.naming])
+    words = _sentences([*first.steps, *suggestion, *differs.naming])
     if cause is not None and cause.sure:
         analysis, words = raised, ""
     elif cause is not None:
@@ -145,7 +148,7 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
         analysis = [*raised, *around, *analyses(others, name), *no_gap, cause_in_words(cause)]
         words = advice_in_words(cause.names, words, mutual=cause.mutual)
     if cause is None or not cause.sure:
-        analysis += differs.names
+        analysis = [*first.facts, *analysis, *differs.names]
     sure = cause is not None and cause.sure
     described = _sentences(descriptions(cases))
     item = FeedbackItem(
@@ -262,15 +265,12 @@ def _raised(cases: Sequence[Case]) -> list[str]:
     return list(dict.fromkeys(places))[:MOST_NAMES]
 
 
-def _arguments_refused(cases: Sequence[Case], path: Sequence[str]) -> bool:
+def _arguments_refused(case: Case, path: Sequence[str]) -> bool:
     """Whether the interpreter refused a call of the interface because of its arguments."""
-    if not path:
+    if not path or case.exception is None or case.exception.type != "TypeError":
         return False
-    refused = re.compile(rf"\b{re.escape(path[-1])}(?:\.__init__)?\(\) (?:got|missing|takes)\b")
-    return any(
-        case.exception is not None and case.exception.type == "TypeError" and refused.search(case.exception.message)
-        for case in cases
-    )
+    refusal = rf"\b{re.escape(path[-1])}(?:\.__init__)?\(\) (?:got|missing|takes)\b"
+    return re.search(refusal, case.exception.message) is not None
 
 
 def _no_fact(name: str, verdict: Verdict, cases: Sequence[Case]) -> list[str]:

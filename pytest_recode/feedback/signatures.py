@@ -30,9 +30,9 @@ class Structure:
             naming=self.naming + other.naming,
         )
 
-    def names_first(self) -> Structure:
-        """The same for a call by name that is known to have failed."""
-        return Structure(facts=self.names + self.facts, steps=self.naming + self.steps)
+    def names_as_facts(self) -> tuple[Structure, Structure]:
+        """The other names as facts, because calls are known to have failed; and the rest."""
+        return Structure(facts=self.names, steps=self.naming), Structure(facts=self.facts, steps=self.steps)
 
 
 def structure(file: str, path: Sequence[str], theirs: Source, ours: Source) -> Structure:
@@ -76,13 +76,17 @@ def _listed(parameters: Sequence[Parameter]) -> str:
 def _named(parameter: Parameter) -> str:
     if parameter.default is None:
         return f"`{parameter.name}`"
+    shown = len(parameter.default) <= LONGEST_DEFAULT and _is_literal(parameter.default)
+    return f"`{parameter.name}={parameter.default}`" if shown else f"`{parameter.name}` (has a default)"
+
+
+def _is_literal(text: str) -> bool:
+    """Whether an expression is a number, text, bool or None."""
     try:
-        value = ast.literal_eval(parameter.default)
+        value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        value = parameter
-    if len(parameter.default) <= LONGEST_DEFAULT and (value is None or isinstance(value, int | float | complex | str)):
-        return f"`{parameter.name}={parameter.default}`"
-    return f"`{parameter.name}` (has a default)"
+        return False
+    return value is None or isinstance(value, int | float | complex | str)
 
 
 LONGEST_DEFAULT = 20
@@ -119,7 +123,7 @@ def _signature(name: str, wanted: Definition, given: Definition, step: str) -> S
         facts=tuple(facts),
         steps=(step,) if facts else (),
         names=tuple(
-            f"the authors call a parameter of `{name}` `{one}`, yours is `{other}`: calls by name fail"
+            f"`{name}` has a parameter `{other}` that the authors call `{one}`: calls by name fail"
             for one, other in by_name.items()
         ),
         naming=tuple(f"rename the parameter `{other}` of `{name}` to `{one}`" for one, other in by_name.items()),

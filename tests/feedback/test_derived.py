@@ -41,13 +41,13 @@ SIGNATURES = {
     "renamed": (
         "def mean(values, w=None): return 1",
         "No definition or parameter of `mean` is missing: the fault is in what it does."
-        " The authors call a parameter of `mean` `weights`, yours is `w`: calls by name fail.",
+        " `mean` has a parameter `w` that the authors call `weights`: calls by name fail.",
         "T2",
     ),
     "renamed and without a default": (
         "def mean(values, w): return 1",
         "The parameter `w` of `mean` must have a default."
-        " The authors call a parameter of `mean` `weights`, yours is `w`: calls by name fail.",
+        " `mean` has a parameter `w` that the authors call `weights`: calls by name fail.",
         "T0",
     ),
     "another one at another place": (
@@ -165,7 +165,7 @@ REFUSED = {
 def test_another_name_of_a_parameter_comes_first_only_if_a_call_was_refused(message: str, first: bool) -> None:
     raised = Exc(type="TypeError", message=message, frames=())
     found = item("def mean(values, w=None): return 1", case(kind="exception", exception=raised))
-    another = "The authors call a parameter of `mean` `weights`, yours is `w`: calls by name fail."
+    another = "`mean` has a parameter `w` that the authors call `weights`: calls by name fail."
     rename = "Rename the parameter `w` of `mean` to `weights`."
     for text, sentence in ((found.analysis, another), (found.suggestion, rename)):
         assert text.count(sentence) == 1
@@ -174,12 +174,22 @@ def test_another_name_of_a_parameter_comes_first_only_if_a_call_was_refused(mess
     assert found.category == ("T0" if first else "T1")
 
 
+def test_if_only_some_calls_were_refused_the_other_failures_have_their_advice() -> None:
+    raised = Exc(type="TypeError", message=REFUSED["by name"][0])
+    cases = (case(kind="exception", exception=raised), case())
+    found = item("def mean(values, w=None): return 1", *cases)
+    assert found.analysis.startswith("`mean` has a parameter `w` that the authors call `weights`: calls by name fail.")
+    assert found.suggestion.startswith("Rename the parameter `w` of `mean` to `weights`.")
+    assert "Go through `mean` step by step" in found.suggestion
+    assert "step by step" not in item("def mean(values, w=None): return 1", cases[0]).suggestion
+
+
 def test_another_name_of_a_parameter_comes_after_the_authors_text() -> None:
     words = {"stats.mean": {"analysis": "The weights are not used.", "suggestion": "Divide by the weights."}}
     played = turn("def mean(values, w=None):\n    return sum(values) / 2\n", case())
     [found] = researcher(task(), parts(words))([played], 3).items
     assert found.analysis == (
-        "The weights are not used. The authors call a parameter of `mean` `weights`, yours is `w`: calls by name fail."
+        "The weights are not used. `mean` has a parameter `w` that the authors call `weights`: calls by name fail."
     )
     assert found.suggestion == "Divide by the weights. Rename the parameter `w` of `mean` to `weights`."
     assert found.authors["analysis"] == found.authors["suggestion"] == "derived+task"
@@ -187,7 +197,7 @@ def test_another_name_of_a_parameter_comes_after_the_authors_text() -> None:
         kind="exception", exception=Exc(type="TypeError", message="mean() got an unexpected keyword argument")
     )
     [found] = researcher(task(), parts(words))([replace(played, verdict=Verdict(cases=(refused,), seed=1))], 3).items
-    assert found.analysis.startswith("The authors call a parameter of `mean` `weights`")
+    assert found.analysis.startswith("`mean` has a parameter `w` that the authors call `weights`")
     assert found.analysis.endswith("The weights are not used.")
 
 
@@ -213,7 +223,7 @@ def test_a_parameter_that_no_call_can_name_may_have_any_name() -> None:
     (found,) = derive(task(), authors, {"stats.py": code}, Verdict(cases=(case(),), seed=1))
     assert "`w`" not in found.analysis
     assert found.analysis.endswith(
-        "The authors call a parameter of `mean` `axis`, yours is `direction`: calls by name fail."
+        "`mean` has a parameter `direction` that the authors call `axis`: calls by name fail."
     )
 
 

@@ -81,7 +81,7 @@ def test_of_code_that_lacks_a_piece_the_facts_come_before_the_authors_words() ->
     assert (mean.category, mean.analysis) == (
         "T0",
         "`mean` lacks the parameter `weights`. The weights are not used."
-        " The authors call a parameter of `mean` `values`, yours is `x`: calls by name fail.",
+        " `mean` has a parameter `x` that the authors call `values`: calls by name fail.",
     )
     assert mean.suggestion.endswith(
         " Divide by the sum of the weights. Rename the parameter `x` of `mean` to `values`."
