@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from pytest_recode.feedback.derived import derive
+from pytest_recode.task import Files
 from pytest_recode.verdict import Verdict
 from tests.feedback.scene import case, parts, task
+from tests.feedback.test_bundled_tasks import TASKS, failed, read
 
 REFERENCE = """\
 import math
@@ -119,3 +122,24 @@ def test_both_ways_to_write_a_square_root_are_the_same(authors: str, theirs: str
     )
     assert not re.search("sqrt|power|square root", found.suggestion)
     assert called(one, other) == set()
+
+
+@pytest.mark.mostly_slow(one_in=8)
+@pytest.mark.parametrize("manifest", TASKS, ids=lambda path: path.parent.name)
+def test_no_helper_of_a_bundled_tasks_reference_is_named(manifest: Path) -> None:
+    bundled, its = read(manifest)
+    interfaces = {name.rpartition(".")[2] for name in bundled.interfaces}
+    empty = "".join(f"def {name}(*values): return 0\n" for name in sorted(interfaces)).encode()
+    played = failed(bundled, its, dict.fromkeys(bundled.targets, empty))
+    suggestions = [item.suggestion for item in derive(bundled, its, played.targets, played.verdict)]
+    sentences = (each for text in suggestions for each in re.findall(r"authors also call (.*?)\.(?= |$)", text))
+    names = {name for each in sentences for name in re.findall("`(.*?)`", each)}
+    known = defined(its.repo) | interfaces
+    assert names.isdisjoint(defined(its.reference) - known)
+    assert names
+
+
+def defined(files: Files) -> set[str]:
+    """The names of all functions and classes in these files."""
+    texts = (data.decode(errors="replace") for path, data in files.items() if path.endswith(".py"))
+    return {name for text in texts for name in re.findall(r"(?m)^\s*(?:def|class) (\w+)", text)}
