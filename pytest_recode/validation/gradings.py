@@ -12,6 +12,7 @@ from pytest_recode.oracle.judge import Fresh, KeptGrader, judge
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.task import Parts, Task
 from pytest_recode.validation.checks import Answer
+from pytest_recode.validation.problems import exceeds_a_limit
 from pytest_recode.verdict import Case, Outcome, Verdict
 
 
@@ -25,6 +26,7 @@ class CommonGrader:
         self.task, self.sandbox = task, sandbox
         self.kept: KeptGrader | None = None if task.oracle.isolation == "shared" else KeptGrader()
         self.reference: Verdict | None = None  # once it is graded
+        self.reference_passed: bool | None = None  # in validate[reference]; None if it did not run in this process
         self.independent: bool | None = None  # whether the cases need no others; None if it is not known
         self.stateless: bool | None = None  # whether the repository keeps nothing from one interface to the next
         self._seeds: list[int] = []
@@ -34,6 +36,13 @@ class CommonGrader:
         while len(self._seeds) < count:
             self._seeds.append(secrets.randbits(48))
         return self._seeds[:count]
+
+    def validated(self, verdicts: Sequence[Verdict]) -> None:
+        """Take note of the verdicts of validate[reference]. A reference that is too slow is not graded again."""
+        self.reference_passed = all(verdict.solved for verdict in verdicts)
+        if self.reference is None and exceeds_a_limit(verdicts[-1]):
+            self.close()
+            self.kept, self.reference = None, verdicts[-1]
 
     def close(self) -> None:
         """End the grader; idempotent."""
@@ -45,13 +54,13 @@ class Gradings:
     """Grades the answers of one check, and records the time of the slowest grading."""
 
     def __init__(self, parts: Parts, common: CommonGrader, graded: Callable[[], None]) -> None:
-        self._parts, self._common, self._graded = parts, common, graded
+        self._parts, self.common, self._graded = parts, common, graded
         self.seconds = 0.0
         self.isolation = common.sandbox.isolation
 
     def reference(self, seed: int) -> Verdict:
         """The reference's verdict, with `seed` if this is the first call for the task. Raises `GraderError`, `SandboxError`."""
-        common = self._common
+        common = self.common
         if common.reference is None:
             common.reference = self._reference(seed)
         return common.reference
@@ -61,7 +70,7 @@ class Gradings:
         return Answer(name="the reference", targets=self._parts.reference)
 
     def _reference(self, seed: int) -> Verdict:
-        answer, common = self._reference_answer, self._common
+        answer, common = self._reference_answer, self.common
         try:
             verdict = self._judge(answer, seed, common.kept)
             if common.kept is None or verdict.solved:
@@ -78,7 +87,7 @@ class Gradings:
 
         If not, a case may fail because others did not run, and not because of the answer.
         """
-        common = self._common
+        common = self.common
         if common.task.oracle.isolation == "shared":
             return True  # all cases run, whatever is asked for
         if common.independent is None:
@@ -128,9 +137,9 @@ class Gradings:
         def judged(grader: KeptGrader | None) -> Verdict:
             return self._judge(answer, seed, grader, only, stop_at_failure, still_run, test_seconds, fresh)
 
-        if self._common.kept is not None:
+        if self.common.kept is not None:
             self.reference(seed)
-        kept = self._common.kept
+        kept = self.common.kept
         if kept is not None:
             try:
                 return judged(kept)
@@ -149,7 +158,7 @@ class Gradings:
         test_seconds: float | None = None,
         fresh: Fresh = Fresh.INTERFACE,
     ) -> Verdict:
-        task = self._common.task
+        task = self.common.task
         if test_seconds is not None:
             task = replace(task, limits=replace(task.limits, test_seconds=test_seconds))
         start = time.monotonic()
@@ -157,7 +166,7 @@ class Gradings:
             task,
             self._parts,
             answer.targets,
-            self._common.sandbox,
+            self.common.sandbox,
             seed=seed,
             fresh=fresh,
             stop_at_failure=stop_at_failure,

@@ -9,20 +9,24 @@ from pytest_recode.task import Parts, Task
 from pytest_recode.validation.checks import Answer, Check
 from pytest_recode.validation.gradings import Gradings, failing
 from pytest_recode.validation.mutants import Mutant, mutants, nearest
+from pytest_recode.validation.problems import account
 from pytest_recode.validation.result import Validation
+from pytest_recode.validation.seeds import BEYOND_THE_SEED
 from pytest_recode.validation.survivors import described
-from pytest_recode.verdict import Case, legible
+from pytest_recode.verdict import Case, Verdict, legible
+from pytest_recode.wording import some_of
 
 PATIENCE = 10.0
 """A mutant's test may take this many times as long as the reference's slowest one, and at least `LEAST_SECONDS`."""
 LEAST_SECONDS = 2.0
+_MOST_CASES = 5
 
 
 def check_mutants(task: Task, check: Check, parts: Parts, proofs: Proofs, gradings: Gradings, seed: int) -> Validation:
     """Try the mutants of one interface's code; the first interface also covers code that interfaces share."""
     reference = gradings.reference(seed)
     if not reference.solved:
-        return untried(task, check, gradings, "mutants")
+        return untried(check, gradings, "mutants", reference)
     slowest = max((case.seconds for case in reference.cases), default=0.0)
     patience = min(task.limits.test_seconds, max(LEAST_SECONDS, PATIENCE * slowest))
     found = mutants(parts.reference, task.interfaces)
@@ -80,11 +84,24 @@ def check_mutants(task: Task, check: Check, parts: Parts, proofs: Proofs, gradin
     )
 
 
-def untried(task: Task, check: Check, gradings: Gradings, answers: str) -> Validation:
-    """The result of a check whose answers differ from the reference in one place, if the reference does not pass."""
+def untried(check: Check, gradings: Gradings, answers: str, reference: Verdict) -> Validation:
+    """The result of a check whose answers differ from the reference in one place, if the verdict of the reference is not that it passes."""
+    common = gradings.common
+    failed = failing(reference)
+    names = some_of([case.id for case in failed], _MOST_CASES)
+    if common.reference_passed is False or not failed:
+        problem = "the reference does not pass (see validate[reference])."
+    elif common.reference_passed:
+        problem = f"the reference passed validate[reference], and fails {names} here with the same seed {reference.seed}: {BEYOND_THE_SEED}"
+    else:
+        problem = (
+            f"the reference fails {names} here with seed {reference.seed} (see validate[reference]). "
+            f"If it passes there with this seed: {BEYOND_THE_SEED}"
+        )
+    shown = account(failed) if common.reference_passed is not False else ()
     return Validation(
         check=check.name,
-        problem=f"{task.id}: {answers} cannot be tried: the reference does not pass (see validate[reference]).",
+        problem=legible("\n\n".join([f"{common.task.id}: {answers} cannot be tried: {problem}", *shown])),
         warning="",
         seconds=gradings.seconds,
         isolation=gradings.isolation,

@@ -12,6 +12,10 @@ MOST_SEEDS = 3
 """How many seeds a text names."""
 
 
+STEP = "look for default_rng() without a seed, the clock, or the order of a set; draw from the fixture rng"
+BEYOND_THE_SEED = f"a case depends on more than the seed: {STEP}"
+
+
 def differing(answer: str, verdicts: Sequence[Verdict]) -> list[Difference]:
     """The cases that failed in some gradings of `answer` and passed in others, in the order of the cases."""
     failed: dict[str, list[int]] = {}
@@ -36,7 +40,7 @@ def differing(answer: str, verdicts: Sequence[Verdict]) -> list[Difference]:
 
 def _text(case: str, failed: Sequence[int], passed: Sequence[int]) -> str:
     if both := [seed for seed in failed if seed in passed]:
-        return f"{case} depends on more than the seed: with {_seeds(both)} it failed and then passed"
+        return f"{case} depends on more than the seed: with {_seeds(both)} it failed and then passed: {STEP}"
     return f"{case} depends on the seed: it fails with {_seeds(failed)}, and passes with {_seeds(passed)}"
 
 

@@ -64,7 +64,7 @@ def test_a_check_without_anything_to_grade_has_no_row(make_task: MakeTask, recod
         (
             {"proofs/wrong/no-sign/answer.py": RIGHT},
             "wrong",
-            "although it violates '`twice` keeps the sign' (answer.twice). Add a case that fails for it under every seed.",
+            "although it violates '`twice` keeps the sign' (answer.twice). Add a case that fails for it under every seed, or correct the answer, if it does not violate the requirement.",
         ),
         (
             {"proofs/wrong/no-sign/answer.py": RIGHT.replace("0.5", "0.6")},
@@ -123,6 +123,16 @@ def test_what_a_proof_finds_fails_its_check(
             {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT.replace("answer.twice", "answer.thrice")},
             "wrong",
             "requirement.yaml:2: interface: must be one of answer.twice, answer.half, not 'answer.thrice'",
+        ),
+        (
+            {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT.replace("test_sign", "test_sing")},
+            "wrong",
+            "proofs/wrong/no-sign/requirement.yaml: cases: no hidden test has the name test_sing (did you mean test_sign?): choose from test_twice, test_sign",
+        ),
+        (
+            {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT.replace("test_sign", "test_half")},
+            "wrong",
+            "cases: test_half is about answer.half, not about answer.twice: choose from test_twice, test_sign, or correct `interface`",
         ),
         (
             {"proofs/equivalent.txt": "answer.py: a -> b\nanswer.py: a -> b\n"},
@@ -373,7 +383,7 @@ def test_a_case_that_depends_on_the_seed_is_named_with_the_seeds(make_task: Make
     result = recode("--recode-validate", "--recode-validate-seeds=30", "-k", "wrong")
     result.assert_outcomes(failed=1)
     text = words(result)
-    assert re.search(r"Add a case that fails for it under every seed\. " + DEPENDS, text)
+    assert re.search(r"Add a case that fails for it under every seed, .* the requirement\. " + DEPENDS, text)
     counted = re.search(r"solves the task with seed \d+ \((\d+) of 30 seeds; repeat it with", text)
     assert counted
     assert 0 < int(counted[1]) < 30
