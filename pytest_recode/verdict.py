@@ -84,6 +84,11 @@ def _unique(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
+def lacks_a_module(verdict: Verdict) -> bool:
+    """Whether a case failed because the answer's code imports a module that is not installed."""
+    return any(case.exception is not None and case.exception.type == "ModuleNotFoundError" for case in verdict.cases)
+
+
 def legible(text: str, keep: str = "\n\t") -> str:
     """`text` with unprintable characters (control and direction characters, lone surrogates) escaped, except those in `keep`.
 

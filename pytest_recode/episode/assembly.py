@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.clock import Clock, Wait
 from pytest_recode.episode import Feedback, Policy, Researcher, Turn
 from pytest_recode.episode.stored_turns import Replay
-from pytest_recode.faults import ModelError, UserError
+from pytest_recode.faults import GraderError, ModelError, SandboxError, UserError
 from pytest_recode.feedback import test_output
 from pytest_recode.feedback.model_answers import Style
 from pytest_recode.feedback.person import Ask, by_person
@@ -39,7 +39,7 @@ from pytest_recode.records.transcript import name as transcript_name
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.settings import Settings
 from pytest_recode.task import Brief, Files, Parts, Task, brief, files_digest
-from pytest_recode.verdict import Verdict
+from pytest_recode.verdict import Verdict, lacks_a_module
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,7 +228,16 @@ class Stage:
         def judged(targets: Files) -> Verdict:
             self.transcript.grading(list(targets))
             self.meter.settle()
-            return judge(self.plan.task, self.parts, targets, self.sandbox, seed=self._seed(targets))
+            try:
+                verdict = judge(self.plan.task, self.parts, targets, self.sandbox, seed=self._seed(targets))
+            except GraderError:
+                if not self.cast.agent.needs_model:  # otherwise it was checked before
+                    with suppress(GraderError, SandboxError):
+                        self.check()  # if a module is not installed, it says what to do
+                raise
+            if self.cast.agent.needs_reference and lacks_a_module(verdict):
+                self.check()
+            return verdict
 
         return judged
 

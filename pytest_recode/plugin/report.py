@@ -180,7 +180,7 @@ class Reporter:
         return {"record": record}
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
+    def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> Generator[None]:
         """Warn about what `-m recode(...)` names and no task has, and if nothing is selected, also about such words in `-k`."""
         collected = [*items]
         yield
@@ -189,7 +189,7 @@ class Reporter:
             return
         marker, keyword = (config.getoption(name, "") or "" for name in ("markexpr", "keyword"))
         lines = selection.unknown_in_marker(marker, collected) if "recode(" in marker else []
-        if not items:
+        if not items and not session.testsfailed:  # a task that could not be read may have the name
             lines += selection.unknown_in_keywords(keyword, collected)
         for line in lines:
             warn(self.run.config, line, __file__, 0)

@@ -50,6 +50,8 @@ def unknown_in_keywords(expression: str, items: Sequence[pytest.Item]) -> list[s
     tasks = {item.task.id: item for item in items if isinstance(item, TaskItem)}
     names = {name.lower() for item in items for name in _names(item)}
     keywords = {name: None for item in tasks.values() for name in (item.task.id, *item.extra_keyword_matches)}
+    if not tasks:
+        return []
     unknown = [
         word
         for word in dict.fromkeys(re.findall(r"[^\s()]+", expression))

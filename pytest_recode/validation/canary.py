@@ -23,7 +23,7 @@ def canary_problem(task: Task) -> str:
     if not found:
         return ""
     return (
-        f"{task.id}: {len(found)} of its files lack the canary of {task.manifest.name}: {some_of(found, _MOST_SHOWN)}. "
+        f"{task.id}: {len(found)} of its files {'lacks' if len(found) == 1 else 'lack'} the canary of {task.manifest.name}: {some_of(found, _MOST_SHOWN)}. "
         f"Add it to each as a comment: {task.canary}"
     )
 

@@ -11,6 +11,8 @@ from pytest_recode.simulated.parts import broken
 from pytest_recode.slots import emptied
 from pytest_recode.task import Files, Parts, Task
 
+RAISES = "ValueError"
+"""The name of the constant answer that raises this exception."""
 CONSTANTS = {
     "an empty array": "return numpy.zeros((0, 1, 1))",
     "two empty arrays": "return numpy.zeros((0, 1, 1)), numpy.zeros((0, 1, 1))",
@@ -20,7 +22,7 @@ CONSTANTS = {
     "None": "return None",
     "[]": "return []",
     "its first argument": "return args[0] if args else None",
-    "ValueError": "raise ValueError('no')",
+    RAISES: f"raise {RAISES}('no')",
 }
 """Constant results of a meaningless module. An empty array passes `==`, approx and np.testing against a scalar."""
 

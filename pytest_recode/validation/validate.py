@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 
 from pytest_recode.faults import GraderError, SandboxError, UserError
 from pytest_recode.feedback.audit import leaks_of
+from pytest_recode.oracle import judge
 from pytest_recode.proofs import WrongAnswer
 from pytest_recode.task import Task
 from pytest_recode.validation.canary import canary_problem
@@ -17,8 +19,9 @@ from pytest_recode.validation.requirements import unmet
 from pytest_recode.validation.result import Difference, Validation
 from pytest_recode.validation.seeds import differing
 from pytest_recode.validation.sentences import unquoted
+from pytest_recode.validation.unseeded import unseeded
 from pytest_recode.validation.weak_cases import weak_cases
-from pytest_recode.verdict import Outcome, Verdict, legible
+from pytest_recode.verdict import Outcome, Verdict, lacks_a_module, legible
 
 ENOUGH = 3
 """An answer that must pass and fails under each of this many seeds is not graded again."""
@@ -31,6 +34,18 @@ def validate(
     seeds: int = 1,
     *,
     graded: Callable[[], None] = lambda: None,
+) -> Validation:
+    """As `_validate`. If tests or reference import a module that is not installed, the `UserError` says which, and what to do."""
+    try:
+        return _validate(check, common, seed, seeds, graded)
+    except GraderError:
+        with suppress(GraderError, SandboxError):
+            judge.check(common.task, common.task.load(), common.sandbox)
+        raise
+
+
+def _validate(
+    check: Check, common: CommonGrader, seed: int | None, seeds: int, graded: Callable[[], None]
 ) -> Validation:
     """Grade the answers of one check of `common.task`, with `seeds` secret seeds each if it is `seeded`, or only with `seed`.
 
@@ -62,6 +77,8 @@ def validate(
         if unknown := unknown_cases(proofs.wrong, reference.cases):
             raise UserError("\n".join(f"{task.manifest.parent}/{line}" for line in unknown))
     graded_answers = _verdicts(task, check, answers, gradings, chosen)
+    if check.name == "reference" and any(map(lacks_a_module, graded_answers[0])):
+        judge.check(task, parts, common.sandbox)
     for answer, verdicts in zip(answers, graded_answers, strict=True):
         noticed += sum(not verdict.solved for verdict in verdicts)
         for verdict in verdicts:
@@ -78,7 +95,7 @@ def validate(
     right = len(answers) - len(problems)
     if check.name == "reference":
         common.validated(graded_answers[0])
-        warnings += [*leaks_of(parts), *unmet(task, common.sandbox)]
+        warnings += [*leaks_of(parts), *unseeded(parts.tests), *unmet(task, common.sandbox)]
     if check.name == CANARY_CHECK.name:
         problems += filter(None, [canary_problem(task)])
     return Validation(

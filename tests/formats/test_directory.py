@@ -625,3 +625,14 @@ def test_feedback_arrives_as_written(tmp_path: Path) -> None:
             "correction": "def mean(values):\n    return 0\n",
         }
     }
+
+
+def test_a_target_that_is_relative_to_the_task(tmp_path: Path) -> None:
+    """It is right if the repository itself has a directory of this name."""
+    manifest = MANIFEST.replace("targets: [", "targets: [repo/") + "interfaces: [{}]\n"
+    with pytest.raises(UserError) as raised:
+        FORMAT.load(write(tmp_path / "wrong", manifest.format("stats.mean")))
+    assert_message(str(raised.value), "task.yaml:4: targets[0]", "relative to repo/", "leave out 'repo/'", "stats.py")
+    same = {"repo/repo/stats.py": "", "reference/repo/stats.py": ""}
+    [task] = FORMAT.load(write(tmp_path / "right", manifest.format("repo.stats.mean"), same))
+    assert task.targets == ("repo/stats.py",)

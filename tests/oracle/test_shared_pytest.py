@@ -451,7 +451,7 @@ def test_the_grading_has_a_limit_too(bare: Sandbox) -> None:
         ("import pytest\n\nnothing = pytest.importorskip('nothing_there')\n", "do not skip hidden tests"),
         ("def test_nothing():\n    pass\n", "test_stats.py::test_nothing could test more than one interface: mark it"),
         ("def test_mean(candidate):\n    pass\n", "there is no `candidate` fixture"),
-        ("def test_mean(nonesuch):\n    pass\n", "test_stats.py::test_mean asks for the fixture `nonesuch`, which does not exist: "),
+        ("def test_mean(nonesuch):\n    pass\n", "test_stats.py::test_mean asks for the fixture `nonesuch`, which does not exist: correct the name (there are reference, rng, hidden_files, "),
         ("test_mean = lambda: 1\n", "test_stats.py::test_mean is a lambda, which returns a value: write it as `def test_…`"),
         (
             "def test_mean(): ...\nclass TestMean:\n    def __init__(self): ...\n    def test_a(self): ...\n",

@@ -117,7 +117,7 @@ def test_what_a_proof_finds_fails_its_check(
         (
             {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT.replace("keeps", "drops")},
             "wrong",
-            "requirement.yaml:1: requirement: must be a verbatim quotation from instruction.md or paper.md",
+            "requirement.yaml:1: requirement: must be a verbatim quotation from instruction.md or paper.md (line breaks are ignored); copy the sentence; the nearest one is: `twice` keeps the sign.",
         ),
         (
             {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT.replace("answer.twice", "answer.thrice")},
@@ -189,6 +189,13 @@ def test_a_wrong_answer_may_be_given_by_its_changes_of_the_reference(make_task: 
 @pytest.mark.parametrize(
     ("files", "says"),
     [
+        (
+            {
+                "proofs/wrong/no-sign/requirement.yaml": REQUIREMENT
+                + CHANGED.replace("|2\n          return x * TWO", "|\n      def twice(x):\n      return x * TWO", 1)
+            },
+            "changes: this text occurs 0 times in reference/answer.py; with another indentation it does: write `old: |2` and `new: |2`",
+        ),
         (
             {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT + CHANGED.replace("return x * TWO", "return", 1)},
             "requirement.yaml:6: changes: this text occurs 0 times in reference/answer.py; copy the text from there again",
@@ -463,3 +470,10 @@ def test_a_task_that_cannot_be_read_stops_the_others_unless_the_user_says_otherw
     result = recode(workers, "--recode-validate", "-k", "empty", "--continue-on-collection-errors")
     result.assert_outcomes(passed=1, errors=1)
     assert "not run" not in words(result)
+
+
+def test_names_of_a_task_that_cannot_be_read_are_not_called_unknown(make_task: MakeTask, recode: Run) -> None:
+    make_task(manifest="no_such_key: 1\n")
+    result = recode("--recode-validate", "-k", "not mutants")
+    result.assert_outcomes(errors=1)
+    assert "nothing has this name" not in words(result)

@@ -56,6 +56,26 @@ def test_what_is_imported_and_not_installed(
     }
 
 
+ALONE = {
+    REFERENCE: f"import nonesuch\n{FILES[REFERENCE]}",
+    TEST: FILES[TEST].replace("reference.answer.half(1.5)", "0.75").replace(", reference", ""),
+}
+
+
+@pytest.mark.parametrize("options", [("--recode-validate", "-k", "reference"), ("--recode-agent=reference",)])
+@pytest.mark.parametrize("files", [LACKING["tests"], LACKING["reference"], ALONE], ids=["tests", "reference", "alone"])
+@pytest.mark.mostly_slow
+def test_what_is_not_installed_is_told_without_a_model(
+    make_task: MakeTask, recode: Run, options: tuple[str, ...], files: dict[str, str]
+) -> None:
+    """Also if no test imports the reference, which then fails as a candidate does."""
+    make_task(files=dict(files))
+    result = recode(*options)
+    result.assert_outcomes(errors=1)
+    assert f"import nonesuch, which {sys.executable} does not have: install it there, or name" in words(result)
+    assert "Traceback" not in words(result)
+
+
 def test_tests_that_are_wrong_are_found_before_a_model_is_asked(
     make_task: MakeTask, recode: Run, results: Results
 ) -> None:

@@ -28,6 +28,10 @@ def test_files_without_the_canary_are_named(tmp_path: Path) -> None:
     )
 
 
+def test_one_file_without_the_canary(tmp_path: Path) -> None:
+    assert "1 of its files lacks the canary" in canary_problem(task(tmp_path, {"repo/data.py": ""}))
+
+
 def test_a_task_without_a_canary_needs_none(tmp_path: Path) -> None:
     assert canary_problem(task(tmp_path, {"repo/data.py": "VALUES = []\n"}, canary="")) == ""
 

@@ -47,6 +47,7 @@ def load(path: Path) -> tuple[Task, ...]:
     document = read(path, most=LARGEST)
     values = _manifest()(document, (), document.data)
     targets: tuple[str, ...] = values["targets"]
+    _refuse_repo_prefix(document, root, targets)
     modules = _modules(document, targets)
     interfaces = _interfaces(document, values.get("interfaces"), modules)
     limits = Limits(**values.get("limits", {}))
@@ -171,6 +172,17 @@ def _no_interpreter(document: Document, at: At, value: Any) -> str:
         "environment.python: a task cannot choose a program to run on this machine; write environment.name: NAME instead,"
         " and pass the interpreter with --recode-env=NAME=PATH, or with --recode-python=PATH for all tasks",
     )
+
+
+def _refuse_repo_prefix(document: Document, root: Path, targets: tuple[str, ...]) -> None:
+    """Reject targets that are written relative to the task directory, unless the repository has a directory `repo`."""
+    for index, target in enumerate(targets):
+        if target.startswith("repo/") and not any((root / part / target).exists() for part in ("repo", "reference")):
+            raise fault(
+                document,
+                ("targets", index),
+                f"targets[{index}]: paths are relative to repo/; leave out 'repo/': {target.removeprefix('repo/')}",
+            )
 
 
 def _modules(document: Document, targets: tuple[str, ...]) -> tuple[str, ...]:

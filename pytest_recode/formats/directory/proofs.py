@@ -25,6 +25,10 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,59}")
 _CASE = r"test_\w+"
 _LARGEST = 1024 * 1024
 _MOST_NAMES = 10
+_SENTENCE_END = re.compile(r"(?<=[.!?]) ")
+_NEAR = 0.6
+"""The share of the words of a quotation that the nearest sentence has at least."""
+_LONGEST_SENTENCE = 400
 _KNOWN = ("right", "wrong", EQUIVALENT)
 
 
@@ -146,7 +150,8 @@ def _wrong(
         raise fault(
             document,
             ("requirement",),
-            "requirement: must be a verbatim quotation from instruction.md or paper.md (line breaks are ignored); copy the sentence",
+            "requirement: must be a verbatim quotation from instruction.md or paper.md (line breaks are ignored); copy the sentence"
+            + _nearest(values["requirement"], stated),
         )
     if "changes" not in values:
         answer = _answer(path, targets, disk_mb, (REQUIREMENT,))
@@ -182,18 +187,40 @@ def _changed(reference: Path, targets: tuple[str, ...], document: Document, chan
     texts = {target: text_of(reference / target, most=_LARGEST) for target in targets}
     for number, change in enumerate(changes):
         if (times := texts[change.file].count(change.old)) != 1:
+            if times:
+                step = "add text before or after it, until it occurs once"
+            elif _is_indented_otherwise(change.old, texts[change.file]):
+                step = (
+                    "with another indentation it does: write `old: |2` and `new: |2`, and begin each line two columns to the right of"
+                    " the key, followed by its indentation in the file"
+                )
+            else:
+                step = "copy the text from there again, with its indentation"
             raise fault(
                 document,
                 ("changes", number, "old"),
-                f"changes: this text occurs {times} times in {reference.name}/{change.file}; "
-                + (
-                    "add text before or after it, until it occurs once"
-                    if times
-                    else "copy the text from there again, with its indentation"
-                ),
+                f"changes: this text occurs {times} times in {reference.name}/{change.file}; {step}",
             )
         texts[change.file] = texts[change.file].replace(change.old, change.new)
     return {target: text.encode() for target, text in texts.items()}
+
+
+def _is_indented_otherwise(old: str, code: str) -> bool:
+    """Whether `code` has the lines of `old` with another indentation."""
+    wanted, lines = ([line.strip() for line in text.splitlines()] for text in (old, code))
+    return any(wanted) and any(lines[at : at + len(wanted)] == wanted for at in range(len(lines)))
+
+
+def _nearest(quotation: str, stated: str) -> str:
+    """The end of a message, with the sentence of `stated` that has most words of `quotation`; "" if none has most of them."""
+    wanted = quotation.split()
+    best, most = "", max(1, round(_NEAR * len(wanted)))
+    for sentence in _SENTENCE_END.split(stated):
+        blocks = difflib.SequenceMatcher(None, sentence.split(), wanted, autojunk=False).get_matching_blocks()
+        alike = sum(block.size for block in blocks)
+        if alike > most or (alike == most and (not best or len(sentence) < len(best))):
+            best, most = sentence, alike
+    return f"; the nearest one is: {best}" if 0 < len(best) <= _LONGEST_SENTENCE else ""
 
 
 def _equivalent(path: Path) -> Mapping[str, int]:

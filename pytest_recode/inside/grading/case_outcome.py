@@ -9,6 +9,7 @@ Stdlib, pytest and modules of `inside/`, Python 3.9+.
 from __future__ import annotations
 
 import ast
+import difflib
 import functools
 import re
 import sys
@@ -42,8 +43,8 @@ def interface_of(item: pytest.Item, interfaces: list[str]) -> tuple[str, str]:
     return name, f"{case_id(item.nodeid)} {wrong}" if wrong else ""
 
 
-def missing_fixture(items: list[pytest.Item]) -> str:
-    """Name the first test that asks for a fixture that does not exist, and what to do; "" if no test does.
+def missing_fixture(items: list[pytest.Item], ours: tuple[str, ...] = ()) -> str:
+    """Name the first test that asks for a fixture that does not exist, and what to do; "" if no test does. `ours`: the fixtures of the grader.
 
     Checked at collection, before an agent works on the task. pytest would notice it when the test runs.
     """
@@ -56,17 +57,20 @@ def missing_fixture(items: list[pytest.Item]) -> str:
             given.update(getattr(getattr(item, "callspec", None), spec, {}))
         for name in getattr(item, "fixturenames", ()):
             if name not in known and name not in given:
-                return f"{case_id(item.nodeid)} asks for the fixture `{name}`, {_where_to_find(name)}"
+                return f"{case_id(item.nodeid)} asks for the fixture `{name}`, {_where_to_find(name, ours)}"
     return ""
 
 
-def _where_to_find(fixture: str) -> str:
+def _where_to_find(fixture: str, ours: tuple[str, ...]) -> str:
     if fixture == "subtests":
         return (
             f"which pytest has from version 9.0 on, and {sys.executable} has pytest {pytest.__version__}: install "
             "pytest 9 there, or use `pytest.mark.parametrize` or `unittest.TestCase.subTest`"
         )
-    return "which does not exist: correct the name, or define the fixture in the hidden tests"
+    near = difflib.get_close_matches(fixture, ours, 1)
+    meant = f" (did you mean {near[0]}?)" if near else ""
+    choices = f" (there are {', '.join(ours)}, and those of pytest)" if ours else ""
+    return f"which does not exist{meant}: correct the name{choices}, or define the fixture in the hidden tests"
 
 
 def returned_value(items: list[pytest.Item]) -> str:

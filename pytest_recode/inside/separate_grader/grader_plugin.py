@@ -139,7 +139,9 @@ class Plugin:
                 items[:] = []
                 return
             self.cases.append({"id": case_outcome.case_id(item.nodeid), "interface": interface})
-        if wrong := case_outcome.missing_fixture(items) or case_outcome.returned_value(items):
+        if wrong := case_outcome.missing_fixture(
+            items, ("candidate", "reference", "rng")
+        ) or case_outcome.returned_value(items):
             self.report_broken(wrong)
             items[:] = []
             return

@@ -193,7 +193,7 @@ class _Plugin:
                 items[:] = []
                 return
             self.interface_by_case[case] = interface
-        if wrong := self.lost.problem or case_outcome.missing_fixture(items):
+        if wrong := self.lost.problem or case_outcome.missing_fixture(items, ("reference", "rng", "hidden_files")):
             self.reporter.stop(wrong)
             items[:] = []
             return
