@@ -225,17 +225,21 @@ class Stage:
         check(self.plan.task, self.parts, self.sandbox)
 
     def judge(self) -> Callable[[Files], Verdict]:
+        separate = (
+            self.plan.task.oracle.isolation == "separate"
+        )  # in a shared process, a check would run the tests again
+
         def judged(targets: Files) -> Verdict:
             self.transcript.grading(list(targets))
             self.meter.settle()
             try:
                 verdict = judge(self.plan.task, self.parts, targets, self.sandbox, seed=self._seed(targets))
             except GraderError:
-                if not self.cast.agent.needs_model:  # otherwise it was checked before
+                if not self.cast.agent.needs_model and separate:  # a model's task was checked before
                     with suppress(GraderError, SandboxError):
                         self.check()  # if a module is not installed, it says what to do
                 raise
-            if self.cast.agent.needs_reference and lacks_a_module(verdict):
+            if self.cast.agent.needs_reference and separate and lacks_a_module(verdict):
                 self.check()
             return verdict
 

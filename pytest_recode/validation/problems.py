@@ -13,8 +13,8 @@ from pytest_recode.verdict import Case, Outcome, Verdict
 from pytest_recode.wording import guess, some_of
 
 _MOST_NAMES = 10
-_RAISED = re.compile(r"E {3,}[\w.]+(Error|Exception|Warning|Misuse|Interrupt|Exit)?: ")
-"""A line of a traceback with the exception and its message."""
+_RAISED_AT = re.compile(r"\S+:\d+: (\w+)")
+"""The last line of a traceback: the place, and the name of the exception."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +96,11 @@ def _cause(case: Case) -> object:
     """
     if case.exception is not None:
         return case.exception.type, case.exception.frames[-1:] or case.exception.message
-    raised = [line for line in case.message.splitlines() if _RAISED.match(line)]
-    return tuple(raised) if raised and not any("AssertionError" in line for line in raised) else case.message
+    lines = case.message.rstrip().splitlines()
+    raised = _RAISED_AT.fullmatch(lines[-1]) if lines else None
+    if raised is None or raised[1] == "AssertionError":
+        return case.message
+    return raised[1], next((line.strip() for line in lines if line.startswith("E ") and f"{raised[1]}: " in line), "")
 
 
 def _violation_problem(task: Task, answer: Answer, wrong: WrongAnswer, verdict: Verdict, repeat: str) -> Problem | None:

@@ -35,26 +35,26 @@ def validate(
     *,
     graded: Callable[[], None] = lambda: None,
 ) -> Validation:
-    """As `_validate`. If tests or reference import a module that is not installed, the `UserError` says which, and what to do."""
-    try:
-        return _validate(check, common, seed, seeds, graded)
-    except GraderError:
-        with suppress(GraderError, SandboxError):
-            judge.check(common.task, common.task.load(), common.sandbox)
-        raise
-
-
-def _validate(
-    check: Check, common: CommonGrader, seed: int | None, seeds: int, graded: Callable[[], None]
-) -> Validation:
     """Grade the answers of one check of `common.task`, with `seeds` secret seeds each if it is `seeded`, or only with `seed`.
 
     The caller closes `common`.
 
     `graded` is called after each grading. There may be a thousand, so callers should limit the time of each.
 
-    Raises `GraderError`, `SandboxError`, `UserError`.
+    Raises `GraderError`, `SandboxError`, `UserError`; the last also if tests or reference import a module that is not installed.
     """
+    try:
+        return _validate(check, common, seed, seeds, graded)
+    except GraderError:
+        if common.task.oracle.isolation == "separate":  # in a shared process, this would run the tests again
+            with suppress(GraderError, SandboxError):
+                judge.check(common.task, common.task.load(), common.sandbox)
+        raise
+
+
+def _validate(
+    check: Check, common: CommonGrader, seed: int | None, seeds: int, graded: Callable[[], None]
+) -> Validation:
     task = common.task
     parts = task.load()
     proofs = proofs_of(task, check.reads)
@@ -77,7 +77,8 @@ def _validate(
         if unknown := unknown_cases(proofs.wrong, reference.cases):
             raise UserError("\n".join(f"{task.manifest.parent}/{line}" for line in unknown))
     graded_answers = _verdicts(task, check, answers, gradings, chosen)
-    if check.name == "reference" and any(map(lacks_a_module, graded_answers[0])):
+    separate = task.oracle.isolation == "separate"
+    if check.name == "reference" and separate and any(map(lacks_a_module, graded_answers[0])):
         judge.check(task, parts, common.sandbox)
     for answer, verdicts in zip(answers, graded_answers, strict=True):
         noticed += sum(not verdict.solved for verdict in verdicts)
