@@ -103,7 +103,7 @@ class Gradings:
 
         One candidate process serves all interfaces, unless the first such answer fails otherwise in it: then the repository keeps something.
         """
-        common = self._common
+        common = self.common
         if common.stateless:
             return self.verdict(answer, seed, fresh=Fresh.GRADING)
         verdict = self.verdict(answer, seed)
