@@ -88,10 +88,11 @@ def fields(found):
 
 @scoring
 def test_logps_are_sums_of_the_next_tokens(candidate, rng):
-    logits, tokens, mask = sequences(rng)
-    mask[0, 0], mask[2, 0] = True, False  # of no influence
-    found = assert_unmodified(candidate.kto.objective.completion_logps, logits, tokens, mask)
-    assert_equivalent(found, sums(logits, tokens, mask), rtol=RTOL, atol=ATOL, check_dtype=True)
+    for _ in range(5):  # rounding of single precision is sometimes small
+        logits, tokens, mask = sequences(rng)
+        mask[0, 0], mask[2, 0] = True, False  # of no influence
+        found = assert_unmodified(candidate.kto.objective.completion_logps, logits, tokens, mask)
+        assert_equivalent(found, sums(logits, tokens, mask), rtol=RTOL, atol=ATOL, check_dtype=True)
 
 
 @scoring
