@@ -56,6 +56,11 @@ class Derivation:
     besides: Mapping[str, str]
     after: Mapping[str, str]
 
+    def before(self, field: str) -> str:
+        """The item's text without `after`."""
+        text: str = getattr(self.item, field)
+        return text.removesuffix(self.after[field]).strip()
+
 
 def derive(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> tuple[FeedbackItem, ...]:
     """One item for each failing interface, after those that may cause its failure. `candidate`: the targets that were graded.

@@ -152,10 +152,12 @@ class Program:
         for node in ast.walk(tree) if tree is not None else ():
             for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
                 if (alias.asname or alias.name.partition(".")[0]) == name:
-                    of = isinstance(node, ast.ImportFrom)
-                    origin = absolute(node, package_of(file)) if isinstance(node, ast.ImportFrom) else alias.name
+                    if isinstance(node, ast.ImportFrom):
+                        origin, original = absolute(node, package_of(file)), alias.name
+                    else:
+                        origin, original = alias.name, ""
                     own = any(f"{each}.".startswith(f"{origin}.") for each in self._by_dotted)
-                    return None if own else alias.name if of else ""
+                    return None if own else original
         return None
 
     def _need(self, found: dict[str, Needs], file: str, name: str, *, annotations: bool) -> Iterator[tuple[str, str]]:

@@ -86,8 +86,9 @@ def _of_consequence(found: Derivation, items: Sequence[FeedbackItem], words: Map
         return item
     used: dict[str, Any] = {name: text for name, text in words.items() if name in {"analysis", "suggestion"}}
     if "analysis" in used:
-        before = item.analysis.removesuffix(found.after["analysis"]).strip()
-        used["analysis"] = f"{before} {USUALLY} {used['analysis'].strip()} {found.after['analysis']}".strip()
+        used["analysis"] = (
+            f"{found.before('analysis')} {USUALLY} {used['analysis'].strip()} {found.after['analysis']}".strip()
+        )
     if "suggestion" in used:
         mutual = any(
             item.interface in other.possible_causes for other in items if other.interface in item.possible_causes
@@ -162,7 +163,7 @@ def _with_words(found: Derivation, words: Mapping[str, str], wrong: bool) -> Fee
         used["description"] = f"{used['description'].strip()} {found.besides['description']}"
         authors["description"] = "derived+task"
     after = found.after
-    first = {name: getattr(item, name).removesuffix(after[name]).strip() for name in ("analysis", "suggestion")}
+    first = {name: found.before(name) for name in ("analysis", "suggestion")}
     if wrong and item.category not in {"T0", "T1"}:
         first = {name: found.besides[name] for name in first}
         if found.right or not any((*first.values(), *after.values())):

@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import partial
 
 from pytest_recode.faults import GraderError, SandboxError
 from pytest_recode.oracle.judge import Fresh, KeptGrader, judge
@@ -133,10 +134,16 @@ class Gradings:
 
         Raises `GraderError`, `SandboxError`.
         """
-
-        def judged(grader: KeptGrader | None) -> Verdict:
-            return self._judge(answer, seed, grader, only, stop_at_failure, still_run, test_seconds, fresh)
-
+        judged = partial(
+            self._judge,
+            answer,
+            seed,
+            only=only,
+            stop_at_failure=stop_at_failure,
+            still_run=still_run,
+            test_seconds=test_seconds,
+            fresh=fresh,
+        )
         if self.common.kept is not None:
             self.reference(seed)
         kept = self.common.kept
@@ -152,6 +159,7 @@ class Gradings:
         answer: Answer,
         seed: int,
         grader: KeptGrader | None,
+        *,
         only: Sequence[str] | None = None,
         stop_at_failure: bool = False,
         still_run: Collection[str] = (),
