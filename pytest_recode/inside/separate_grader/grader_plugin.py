@@ -153,8 +153,10 @@ class Plugin:
             self._rehearse()
             return
         self.session = session
-        if self.several:  # whose messages nobody reads: pytest's tracebacks, and Python's, take longer than most tests
-            session.config.option.tbstyle = "value"
+        if self.several:  # whose messages nobody reads: pytest's tracebacks take longer than most tests
+            for item in items:
+                item.repr_failure = _last_line  # type: ignore[method-assign]
+            session.config.option.tbstyle = "value"  # of a failure outside of the call
             for file in {str(item.path) for item in items}:
                 symptoms.statements("".join(linecache.getlines(file)))  # so that no fork needs to parse it
         gc.freeze()
@@ -271,6 +273,11 @@ class Plugin:
             self._stop(nodeid)
         if outcome["outcome"] != "passed":
             gc.collect()  # a traceback and its frames refer to each other
+
+
+def _last_line(excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
+    """A failure without its traceback: see `pytest.Item.repr_failure`."""
+    return excinfo.exconly(tryshort=True)
 
 
 def _end_as(status: int) -> None:

@@ -45,6 +45,7 @@ def warm() -> None:
     importlib.invalidate_caches()  # imports importlib.metadata
     if "numpy" in sys.modules:
         importlib.import_module("numpy.random")
+        importlib.import_module("numpy.testing")  # numpy imports it when a test first uses it
     inspect.getmodule(_no_test)  # remembers the files of all modules, which a failure's traceback asks for
     paths = list(sys.path)
     file = Path(keyword.__file__)

@@ -333,7 +333,7 @@ def test_the_function_is_evaluated_at_samples(candidate, rng):
             continue  # an earlier one was better, and the last support points are not known
         expected = [np.array([-1.0, 1.0])]
         for size in range(2, degree + 2):
-            support, count = np.sort(fit.rational.support[:size]), max(3, 17 - size)
+            support, count = np.sort(fit.rational.support[:size]), max(3, 16 - size)
             steps = np.arange(1, count + 1) / (count + 1)
             expected.append((support[:-1, None] + np.diff(support)[:, None] * steps).ravel())
         sides = [np.unique(np.round(np.concatenate(each), 9)) for each in (points, expected)]

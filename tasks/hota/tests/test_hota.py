@@ -104,6 +104,15 @@ def test_alignment_is_the_best_association_of_each_pair(candidate, rng):
 
 
 @aligning
+def test_rows_and_columns_are_in_the_order_of_the_ids(candidate, rng):
+    """Whatever the order in which the tracks appear: here that of decreasing ids."""
+    truth, predicted = (np.sort(names_of(rng, 3))[::-1] for _ in range(2))
+    partners = np.eye(3)[[1, 2, 0]]
+    sequence = candidate.tracking.sequence.Sequence([truth], [predicted], [0.8 * partners])
+    np.testing.assert_array_equal(candidate.tracking.hota.alignment(sequence, 0.5), partners[::-1, ::-1])
+
+
+@aligning
 def test_a_similarity_that_equals_the_threshold_reaches_it(candidate, rng):
     """Up to rounding, and no further."""
     thresholds = candidate.tracking.settings.THRESHOLDS

@@ -53,7 +53,7 @@ def aaa(function: Callable[[np.ndarray], np.ndarray], *, tolerance: float = 1e-1
     best, smallest = None, np.inf
     while True:
         degree = len(support) - 1
-        points = samples(support, max(3, 16 - degree))
+        points = samples(support, max(3, 16 - len(support)))
         wanted = _values(function, points)
         if np.all(wanted == values[0]) and np.all(values == values[0]):
             return Fit(Barycentric(support[:1], values[:1], np.ones(1)), np.zeros(1), True)

@@ -116,7 +116,7 @@ def aaa(function: Callable[[np.ndarray], np.ndarray], *, tolerance: float = 1e-1
     errors, best, smallest = [], None, np.inf
     while True:
         degree = len(support) - 1
-        points = samples(support, max(3, 16 - degree))
+        points = samples(support, max(3, 15 - degree))
         targets = values_at(points)
         if not errors and np.all(values == values[0]) and np.all(targets == values[0]):
             constant = Barycentric(np.array([-1.0]), values[:1].copy(), np.array([1.0]))

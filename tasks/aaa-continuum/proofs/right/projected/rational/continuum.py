@@ -75,7 +75,7 @@ def aaa(function, *, tolerance=1e-13, max_degree=40):
     f = values(z)
     errors, best = [], None
     while len(z) <= max_degree + 1:
-        x = samples(z, max(3, 17 - len(z)))
+        x = samples(z, max(3, 16 - len(z)))
         y = values(x)
         everything = np.concatenate([f, y])
         if np.ptp(everything) == 0.0:

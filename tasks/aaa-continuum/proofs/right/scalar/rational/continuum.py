@@ -76,7 +76,7 @@ def aaa(function, *, tolerance=1e-13, max_degree=40):
 
     z, f, history = [-1.0, 1.0], call([-1.0, 1.0]).tolist(), []
     for degree in range(1, max_degree + 1):
-        x = samples(z, max(3, 16 - degree))
+        x = samples(z, max(3, 15 - degree))
         y = call(x)
         if degree == 1 and len({*f, *y.tolist()}) == 1:
             return Fit(Barycentric(np.array([-1.0]), np.array(f[:1]), np.array([1.0])), np.array([0.0]), True)
