@@ -220,7 +220,10 @@ def faults(hidden: Secrets, candidate: Files) -> Callable[[str], tuple[str, ...]
 
 
 def leaks_of(parts: Parts) -> tuple[str, ...]:
-    """One line for each passage of a task's feedback.yaml that the audit would cut."""
+    """One line for each passage of a task's feedback.yaml that the audit would cut, and for each name of a hidden test in a correction.
+
+    Corrections are code of the reference, so nothing is cut there.
+    """
     hidden = secrets(parts, Oracle())  # only task directories have that file, and they name no test file
     found = []
     for interface, fields in (parts.feedback or {}).items():
@@ -229,6 +232,10 @@ def leaks_of(parts: Parts) -> tuple[str, ...]:
             for what, span in _faults(words, hidden, hidden.brief):
                 passage = " ".join(words[span.start : span.end].split())
                 found.append(f"feedback.yaml: {interface}.{name} {what}, which will be cut: {passage!r}")
+        correction = fields.get("correction", "")
+        for each in named(correction, hidden.names, hidden.brief):
+            passage = correction[each.span.start : each.span.end]
+            found.append(f"feedback.yaml: {interface}.correction {TEST_NAME}: {passage!r}; write it without the name")
     return tuple(found)
 
 

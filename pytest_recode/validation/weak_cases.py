@@ -10,7 +10,11 @@ from pytest_recode.validation.checks import RAISES
 def weak_cases(passing: Mapping[str, Sequence[str]]) -> list[str]:
     """A text for all cases that pass for the same answers. `passing`: the cases that pass, by the name of each answer that was graded."""
     if len(passing) == 1:
-        return [f"{name} passes {', '.join(cases)}" for name, cases in passing.items() if cases]
+        return [
+            f"{name} passes {', '.join(cases)}: assert in {'it' if len(cases) == 1 else 'each'} something that fails for it"
+            for name, cases in passing.items()
+            if cases
+        ]
     groups: dict[tuple[str, ...], list[str]] = {}
     for case in dict.fromkeys(case for cases in passing.values() for case in cases):
         groups.setdefault(tuple(name for name, cases in passing.items() if case in cases), []).append(case)

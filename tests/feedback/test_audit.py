@@ -268,6 +268,8 @@ def test_the_name_of_a_hidden_test_is_reported_to_the_author() -> None:
         f"feedback.yaml: stats.mean.analysis {TEST_NAME}, which will be cut: '{NAME}'",
         f"feedback.yaml: stats.mean.suggestion {TEST_NAME}, in another form, which will be cut: '{other}'",
     )
+    its = parts({"stats.mean": {"correction": f"def mean(values):  # as {NAME} wants it\n    ..."}})
+    assert leaks_of(its) == (f"feedback.yaml: stats.mean.correction {TEST_NAME}: '{NAME}'; write it without the name",)
     item = FeedbackItem(interface="stats.mean", analysis=f"See {NAME}.")
     [cut] = cuts([item], secrets(its, Oracle()), {})
     assert (cut.field, cut.passage, cut.reasons) == ("analysis", NAME, (TEST_NAME,))

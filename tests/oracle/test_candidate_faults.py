@@ -128,7 +128,8 @@ def test_it_writes_garbage_after_its_answer(bare: Sandbox) -> None:
                 except OSError: pass
 
         def f(x):
-            threading.Timer(0.05, late).start()
+            if threading.active_count() == 1:
+                threading.Timer(0.05, late).start()
             return x + 1
     """
     [case] = grade(bare, tests, code).cases

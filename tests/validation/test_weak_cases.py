@@ -18,7 +18,9 @@ def test_no_case_is_named_if_none_passes() -> None:
 
 
 def test_an_answer_alone_is_named_with_its_cases() -> None:
-    assert weak_cases({"the empty target": ["a", "b"]}) == ["the empty target passes a, b"]
+    assert weak_cases({"the empty target": ["a", "b"]}) == [
+        "the empty target passes a, b: assert in each something that fails for it"
+    ]
 
 
 def test_the_next_step_for_a_target_that_always_raises() -> None:

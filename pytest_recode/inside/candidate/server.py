@@ -170,15 +170,7 @@ class _Server:
         """Carry out a request and send the answer. Any exception, SystemExit too, is an answer."""
         turn = self.turns.start_request()
         try:
-            value = self.perform(request)
-            answer = {"value": value}
-            target = request["target"]
-            if (
-                request["op"] == "get"
-                and type(target) is _Module
-                and self.shown.add(target.name, request["name"], value)
-            ):
-                answer["kept"] = True
+            answer = self.result(request)
         except BaseException as error:  # noqa: BLE001 - the test decides what an exception of any kind means
             answer = {"raised": self.exception_report(error)}
         if os.getpid() != self.process:
@@ -188,6 +180,14 @@ class _Server:
                 self.send(answer)
             except frames.WireError as error:
                 self.send({"lost": str(error)})
+
+    def result(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a request, with "kept" if the test need not ask for this name again until an answer has "changed"."""
+        value, target = self.perform(request), request["target"]
+        named = request["op"] == "get" and type(target) is _Module
+        if named and self.shown.add(target.name, request["name"], value):
+            return {"value": value, "kept": True}
+        return {"value": value}
 
     def perform(self, request: dict[str, Any]) -> Any:
         name, target = request["op"], _loaded(request["target"])
