@@ -16,7 +16,7 @@ from typing import Any
 
 from pytest_recode.episode import Audit, FeedbackItem
 from pytest_recode.feedback.encoded import Hidden, encoded, no_language, unbroken
-from pytest_recode.feedback.hidden_names import Names, named, names_of
+from pytest_recode.feedback.hidden_names import Names, named, names_of, written
 from pytest_recode.feedback.leaks import Repeated, Span, repeated, tokenised, words_of
 from pytest_recode.feedback.model_answers import WORDS, Style
 from pytest_recode.feedback.symptoms import PHRASES
@@ -233,7 +233,7 @@ def leaks_of(parts: Parts) -> tuple[str, ...]:
                 passage = " ".join(words[span.start : span.end].split())
                 found.append(f"feedback.yaml: {interface}.{name} {what}, which will be cut: {passage!r}")
         correction = fields.get("correction", "")
-        for each in named(correction, hidden.names, hidden.brief):
+        for each in written(correction, hidden.names):
             passage = correction[each.span.start : each.span.end]
             found.append(f"feedback.yaml: {interface}.correction {TEST_NAME}: {passage!r}; write it without the name")
     return tuple(found)

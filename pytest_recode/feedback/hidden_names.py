@@ -56,10 +56,16 @@ def named(text: str, names: Names, known: Sequence[Sequence[str]]) -> tuple[Foun
     return tuple(each for each in found if not any(_contains(tokens, each.words) for tokens in known))
 
 
+def written(text: str, names: Names) -> Iterator[Found]:
+    """The passages with a name as it is or as separate words, and not encoded: where no one hides anything."""
+    yield from _plain(text, names)
+    yield from _apart(text, names)
+
+
 @lru_cache(maxsize=1 << 10)
 def _named(text: str, names: Names) -> tuple[Found, ...]:
     """Cached, because turns repeat the same text, and only the known texts change."""
-    found = [*_plain(text, names), *_apart(text, names)]
+    found = [*written(text, names)]
     for view in (view for level in decoded(text) for view in level if view.text != text):
         for match in names.pattern.finditer(view.text):
             span = whole(text, view.span(*match.span(), 1))
