@@ -6,30 +6,38 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .estimator import differences, expectation, free_energies
+from .estimates import differences
+from .overlap import connection
+from .reweighting import averages
 from .samples import SampleSet
+from .solver import free_energies
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """One entry per state: free energy relative to the first one, mean of the observable, and their errors."""
+    """One entry per state: free energy relative to the first one, mean of the observable, and their errors.
+
+    `connection` is one number for all states (see `overlap.connection`): errors mean little where it is nearly 0.
+    """
 
     free_energy: np.ndarray
     free_energy_error: np.ndarray
     mean: np.ndarray
     mean_error: np.ndarray
+    connection: float
 
 
 def analyse(samples: SampleSet, observable: np.ndarray) -> Report:
     """Everything about `samples` and the `(N,)` values of an observable; the equations are solved once."""
     f = free_energies(samples)
     delta, error = differences(samples, f)
-    means = [expectation(samples, observable, energies, f) for energies in samples.energies]
+    mean, mean_error = averages(samples, observable, samples.energies, f)
     return Report(
         free_energy=delta[0],
         free_energy_error=error[0],
-        mean=np.array([mean for mean, _ in means]),
-        mean_error=np.array([sigma for _, sigma in means]),
+        mean=mean,
+        mean_error=mean_error,
+        connection=connection(samples, f),
     )
 
 

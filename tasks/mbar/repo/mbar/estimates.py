@@ -1,4 +1,4 @@
-"""The multistate Bennett acceptance ratio estimator (Shirts & Chodera 2008)."""
+"""Free energy differences and averages of observables, with standard errors (Shirts & Chodera 2008)."""
 # ruff: noqa: F401  (the parts of the repository this module builds on)
 
 from __future__ import annotations
@@ -7,16 +7,7 @@ import numpy as np
 
 from .logspace import log, logsumexp
 from .samples import SampleSet
-
-
-def log_weights(samples: SampleSet, f: np.ndarray) -> np.ndarray:
-    """Logarithms of the weights of all samples in all states, `(N, K)`."""
-    raise NotImplementedError
-
-
-def free_energies(samples: SampleSet, tolerance: float = 1e-10, max_iterations: int = 1000) -> np.ndarray:
-    """Reduced free energies of all states relative to the first one, `(K,)`."""
-    raise NotImplementedError
+from .solver import free_energies, log_weights
 
 
 def covariance(weights: np.ndarray, counts: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The multistate Bennett acceptance ratio estimator (Shirts & Chodera 2008)."""
+"""The self-consistent equations: weights of the samples, and the free energies that solve them (Shirts & Chodera 2008)."""
 
 from __future__ import annotations
 
@@ -19,20 +19,17 @@ WIDEST = 50.0
 COOLING = 4.0
 """From one temperature to the next."""
 
-CUTOFF = 1e-8
-"""Smaller eigenvalues, relative to the largest one, count as 0 in a pseudo-inverse."""
-
 
 def log_weights(samples: SampleSet, f: np.ndarray) -> np.ndarray:
     """Logarithms of the weights of all samples in all states, `(N, K)`."""
     f = np.asarray(f, dtype=np.float64)
-    levels, _ = _levels(samples)
-    return f - levels - _log_mixture(samples, levels, f)[:, None]
+    levels, _ = energy_levels(samples)
+    return f - levels - log_mixture(samples, levels, f)[:, None]
 
 
 def free_energies(samples: SampleSet, tolerance: float = 1e-10, max_iterations: int = 1000) -> np.ndarray:
     """Reduced free energies of all states relative to the first one, `(K,)`."""
-    levels, _ = _levels(samples)
+    levels, _ = energy_levels(samples)
     sampled = samples.counts > 0
     counts = samples.counts[sampled]
     heights = levels[:, sampled]
@@ -68,63 +65,19 @@ def free_energies(samples: SampleSet, tolerance: float = 1e-10, max_iterations: 
 
     f = np.zeros(len(sampled))
     f[sampled] = base + moved
-    mixture = _log_mixture(samples, levels, f)
+    mixture = log_mixture(samples, levels, f)
     for state in np.flatnonzero(~sampled):
         f[state] = -logsumexp(-levels[:, state] - mixture, axis=0)
     return f - f[0]
 
 
-def covariance(weights: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Asymptotic covariance matrix of the logarithms of the normalisation constants, `(K, K)`."""
-    root = _covariance_root(weights, counts)
-    return root.T @ root
-
-
-def differences(samples: SampleSet, f: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Differences of the free energies of all pairs of states, and their standard errors, each `(K, K)`."""
-    f = free_energies(samples) if f is None else np.asarray(f, dtype=np.float64)
-    root = _covariance_root(np.exp(log_weights(samples, f)), samples.counts)
-    # (12) is the squared distance of two columns of the root, which rounding cannot make negative.
-    error = np.array([np.linalg.norm(root - column[:, None], axis=0) for column in root.T])
-    return f[None, :] - f[:, None], error
-
-
-def expectation(
-    samples: SampleSet, observable: np.ndarray, energies: np.ndarray, f: np.ndarray | None = None
-) -> tuple[float, float]:
-    """Mean of an observable in a state that need not be one of the sampled ones, and its standard error."""
-    observable = np.asarray(observable, dtype=np.float64)
-    energies = np.asarray(energies, dtype=np.float64)
-    expected = samples.energies.shape[1:]
-    if observable.shape != expected or energies.shape != expected:
-        raise ValueError(f"observable {observable.shape} and energies {energies.shape} must both be {expected}")
-    allowed = energies < np.inf
-    if not allowed.any():
-        raise ValueError("the state of interest forbids every sample")
-    f = free_energies(samples) if f is None else np.asarray(f, dtype=np.float64)
-
-    levels, shift = _levels(samples)
-    exponents = (shift - energies) - _log_mixture(samples, levels, f)
-    weights = np.exp(exponents - logsumexp(exponents, axis=0))
-    values = np.where(allowed, observable, 0.0)
-    mean = weights @ values
-
-    deviation = weights * (values - mean)
-    scale = np.max(np.abs(deviation))
-    if not scale > 0.0:
-        return float(mean), 0.0
-    columns = np.column_stack([np.exp(log_weights(samples, f)), deviation / scale])
-    root = _covariance_root(columns, np.append(samples.counts, 0))
-    return float(mean), float(scale * np.linalg.norm(root[:, -1]))
-
-
-def _levels(samples: SampleSet) -> tuple[np.ndarray, np.ndarray]:
+def energy_levels(samples: SampleSet) -> tuple[np.ndarray, np.ndarray]:
     """The energies, `(N, K)`, above the lowest one that a sample has in the sampled states, and those lowest ones."""
     lowest = np.min(samples.energies[samples.counts > 0], axis=0)
     return (samples.energies - lowest).T, lowest
 
 
-def _log_mixture(samples: SampleSet, levels: np.ndarray, f: np.ndarray) -> np.ndarray:
+def log_mixture(samples: SampleSet, levels: np.ndarray, f: np.ndarray) -> np.ndarray:
     """Logarithm of the denominator of (9) and (11), `(N,)`, with `levels` for the energies."""
     sampled = samples.counts > 0
     return logsumexp(log(samples.counts[sampled]) + f[sampled] - levels[:, sampled], axis=1)
@@ -189,27 +142,5 @@ def _potentials(edges: np.ndarray, inflow: np.ndarray) -> np.ndarray | None:
         potentials[node] = drawn + inflow[node] / totals[node]
     return potentials if np.isfinite(potentials).all() else None
 
-
-def _covariance_root(weights: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """A matrix G with `G.T @ G` = Theta of (8).
-
-    Only the columns of sampled states are in the brackets of (8). With B = W diag(N)^1/2 for those, and the thin
-    decomposition B = U S V^T, the brackets are 1 on everything orthogonal to U, and 1 - S^2 along U.
-    """
-    weights = np.asarray(weights, dtype=np.float64)
-    counts = np.asarray(counts)
-    sampled = counts > 0
-    basis, singular, _ = np.linalg.svd(weights[:, sampled] * np.sqrt(counts[sampled]), full_matrices=False)
-    eigenvalues = (1.0 - singular) * (1.0 + singular)
-    rest = len(weights) > len(singular)
-    largest = 1.0 if rest else np.max(eigenvalues, initial=0.0)
-    noise = 8.0 * len(singular) * np.finfo(np.float64).eps
-    kept = eigenvalues >= max(CUTOFF * largest, noise)
-
-    along = basis.T @ weights
-    parts = [along[kept] / np.sqrt(eigenvalues[kept])[:, None]]
-    if rest:
-        parts.append(weights - basis @ along)
-    return np.concatenate(parts)
 
 # recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92
