@@ -1,4 +1,4 @@
-"""The mLSTM cell (Beck et al. 2024): a matrix memory with exponential gates, in three forms that agree."""
+"""The mLSTM cell (Beck et al. 2024), token by token: a matrix memory with exponential gates."""
 # ruff: noqa: F401  (the parts of the repository this module builds on)
 
 from __future__ import annotations
@@ -20,37 +20,6 @@ def step(
     forget: str = "sigmoid",
 ) -> tuple[np.ndarray, State]:
     """Hidden values `(..., V)` of one token, and the state after it."""
-    raise NotImplementedError
-
-
-def log_decay(log_input: np.ndarray, log_forget: np.ndarray) -> np.ndarray:
-    """Logarithms of the weights `(..., T, T)` with which token t (row) still holds what token s (column) wrote."""
-    raise NotImplementedError
-
-
-def parallel(
-    query: np.ndarray,
-    key: np.ndarray,
-    value: np.ndarray,
-    input_gate: np.ndarray,
-    forget_gate: np.ndarray,
-    forget: str = "sigmoid",
-) -> np.ndarray:
-    """Hidden values `(..., T, V)` of a whole sequence that begins with an empty memory."""
-    raise NotImplementedError
-
-
-def chunkwise(
-    query: np.ndarray,
-    key: np.ndarray,
-    value: np.ndarray,
-    input_gate: np.ndarray,
-    forget_gate: np.ndarray,
-    chunk: int,
-    state: State | None = None,
-    forget: str = "sigmoid",
-) -> tuple[np.ndarray, State]:
-    """Hidden values `(..., T, V)` of a sequence that is taken chunk by chunk, and the state after it."""
     raise NotImplementedError
 
 

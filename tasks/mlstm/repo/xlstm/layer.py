@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .cell import chunkwise, step
+from .cell import step
 from .gates import sigmoid
+from .heads import gate, merge, project
+from .sequence import chunkwise
 from .state import State
 
 
@@ -25,22 +27,20 @@ class Layer:
 
     def run(self, inputs: np.ndarray, chunk: int = 64, state: State | None = None) -> tuple[np.ndarray, State]:
         """Outputs `(batch, T, H * V)` for inputs `(batch, T, X)`, and the state after them."""
-        tokens = np.asarray(inputs, dtype=np.float64)[:, None]
-        gates = [np.einsum("bhtx,hx->bht", tokens, each) for each in (self.input_gate, self.forget_gate)]
-        projected = [tokens @ each for each in (self.query, self.key, self.value)]
-        hidden, state = chunkwise(*projected, *gates, chunk, state, self.forget)
-        hidden = sigmoid(tokens @ self.output) * hidden
-        batch, heads, length, values = hidden.shape
-        return np.moveaxis(hidden, 1, 2).reshape(batch, length, heads * values), state
+        inputs = np.asarray(inputs, dtype=np.float64)
+        hidden, state = chunkwise(*self._arguments(inputs), chunk, state, self.forget)
+        return merge(sigmoid(project(inputs, self.output)) * hidden), state
 
     def decode(self, token: np.ndarray, state: State | None = None) -> tuple[np.ndarray, State]:
         """Outputs `(batch, H * V)` for one token of each sequence `(batch, X)`, and the state after it."""
         token = np.asarray(token, dtype=np.float64)
-        gates = [token @ each.T for each in (self.input_gate, self.forget_gate)]
-        projected = [np.einsum("bx,hxd->bhd", token, each) for each in (self.query, self.key, self.value)]
-        hidden, state = step(state, *projected, *gates, self.forget)
-        hidden = sigmoid(np.einsum("bx,hxd->bhd", token, self.output)) * hidden
-        return hidden.reshape(len(token), -1), state
+        hidden, state = step(state, *self._arguments(token), self.forget)
+        return merge(sigmoid(project(token, self.output)) * hidden), state
+
+    def _arguments(self, inputs: np.ndarray) -> tuple[np.ndarray, ...]:
+        """What a cell reads: query, key, value, and the pre-activations of both gates."""
+        features = (project(inputs, each) for each in (self.query, self.key, self.value))
+        return (*features, *(gate(inputs, each) for each in (self.input_gate, self.forget_gate)))
 
 
 # recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -35,7 +35,7 @@ class Memory:
         return self.memory @ query / max(overlap, bound)
 
 
-def _run(inputs, log_forget, state):
+def run(inputs, log_forget, state):
     """All tokens of sequences `(..., T, K)`, from a state that is checked."""
     leading = inputs.input_gate.shape[:-1]
     hidden = np.zeros(inputs.value.shape)
@@ -52,43 +52,18 @@ def _run(inputs, log_forget, state):
     return hidden, State(memory, normalizer, stabilizer)
 
 
-def _begin(inputs, state, leading):
+def begin(inputs, state, leading):
     sizes = leading, inputs.value.shape[-1], inputs.key.shape[-1]
     return State.empty(*sizes) if state is None else state.checked(*sizes)
 
 
 def step(state, query, key, value, input_gate, forget_gate, forget="sigmoid"):
     token = Inputs.of(query, key, value, input_gate, forget_gate)
-    state = _begin(token, state, token.input_gate.shape)
+    state = begin(token, state, token.input_gate.shape)
     features = (each[..., None, :] for each in (token.query, token.key, token.value))
     longer = Inputs(*features, token.input_gate[..., None], token.forget_gate[..., None])
-    hidden, state = _run(longer, log_forget_gate(longer.forget_gate, forget), state)
+    hidden, state = run(longer, log_forget_gate(longer.forget_gate, forget), state)
     return hidden[..., 0, :], state
-
-
-def log_decay(log_input, log_forget):
-    log_input, log_forget = np.array(log_input, dtype=float), np.array(log_forget, dtype=float)
-    if log_input.shape != log_forget.shape or not log_input.shape:
-        raise ValueError("gates of different shapes")
-    length = log_input.shape[-1]
-    result = np.full((*log_input.shape, length), -np.inf)
-    for t in range(length):
-        for s in range(t + 1):
-            result[..., t, s] = log_input[..., s] + log_forget[..., s + 1 : t + 1].sum(axis=-1)
-    return result
-
-
-def parallel(query, key, value, input_gate, forget_gate, forget="sigmoid"):
-    return chunkwise(query, key, value, input_gate, forget_gate, 1, None, forget)[0]
-
-
-def chunkwise(query, key, value, input_gate, forget_gate, chunk, state=None, forget="sigmoid"):
-    inputs = Inputs.of(query, key, value, input_gate, forget_gate)
-    if not inputs.input_gate.shape or chunk < 1:
-        raise ValueError("no sequence, or no chunk")
-    state = _begin(inputs, state, inputs.input_gate.shape[:-1])
-    log_forget = log_forget_gate(inputs.forget_gate, forget)
-    return _run(inputs, log_forget, state) if inputs.input_gate.shape[-1] else (np.zeros(inputs.value.shape), state)
 
 
 # recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92

@@ -6,9 +6,9 @@ import pytest
 from pytest_recode.testing import assert_equivalent, assert_unmodified
 
 stepping = pytest.mark.interface("xlstm.cell.step")
-decaying = pytest.mark.interface("xlstm.cell.log_decay")
-whole = pytest.mark.interface("xlstm.cell.parallel")
-chunking = pytest.mark.interface("xlstm.cell.chunkwise")
+decaying = pytest.mark.interface("xlstm.sequence.log_decay")
+whole = pytest.mark.interface("xlstm.sequence.parallel")
+chunking = pytest.mark.interface("xlstm.sequence.chunkwise")
 
 KINDS = ("sigmoid", "exp")
 
@@ -243,20 +243,20 @@ def test_a_query_of_zeros_reads_zeros(candidate, rng):
 @pytest.mark.parametrize("length", [0, 1, 6])
 def test_every_weight_is_the_sum_of_its_gates(candidate, rng, length):
     log_input, log_forget = rng.normal(size=(2, 3, length)), rng.normal(size=(2, 3, length))
-    found = candidate.xlstm.cell.log_decay(log_input, log_forget)
+    found = candidate.xlstm.sequence.log_decay(log_input, log_forget)
     expected = np.full((2, 3, length, length), -np.inf)
     for t in range(length):
         for s in range(t + 1):
             expected[..., t, s] = log_input[..., s] + log_forget[..., s + 1 : t + 1].sum(axis=-1)
     assert_equivalent(found, expected, rtol=1e-9, check_dtype=True)
     nothing = np.zeros((2, 0, length))
-    assert_equivalent(candidate.xlstm.cell.log_decay(nothing, nothing), np.zeros((2, 0, length, length)))
+    assert_equivalent(candidate.xlstm.sequence.log_decay(nothing, nothing), np.zeros((2, 0, length, length)))
 
 
 @decaying
 def test_resets_and_huge_gates_cost_no_digits_elsewhere(candidate, rng):
     log_input, log_forget = rng.normal(size=(3, 9)), rng.normal(size=(3, 9)) - 1.0
-    plain = candidate.xlstm.cell.log_decay(log_input, log_forget)
+    plain = candidate.xlstm.sequence.log_decay(log_input, log_forget)
     assert np.isfinite(plain[:, 8]).all()
     across = np.zeros((9, 9), dtype=bool)
     across[4:, :4] = True
@@ -264,7 +264,7 @@ def test_resets_and_huge_gates_cost_no_digits_elsewhere(candidate, rng):
         reset, other = log_forget.copy(), log_input.copy()
         reset[:2, 4] = size
         other[1:, 6] = size
-        found = candidate.xlstm.cell.log_decay(other, reset)
+        found = candidate.xlstm.sequence.log_decay(other, reset)
         assert_equivalent(found[0][~across], plain[0][~across], rtol=1e-9, atol=1e-9)
         assert_equivalent(np.delete(found[2], 6, axis=1), np.delete(plain[2], 6, axis=1), rtol=1e-9, atol=1e-9)
         left = ~across & (np.arange(9) != 6)
@@ -272,7 +272,7 @@ def test_resets_and_huge_gates_cost_no_digits_elsewhere(candidate, rng):
         np.testing.assert_allclose(found[:2, 4:, :4], np.full((2, 5, 4), size), rtol=1e-6)
         np.testing.assert_allclose(found[1:, 6:, 6], np.full((2, 3), size), rtol=1e-6)
     from_the_start = np.full(9, -np.inf)
-    nothing = candidate.xlstm.cell.log_decay(log_input[0], from_the_start)
+    nothing = candidate.xlstm.sequence.log_decay(log_input[0], from_the_start)
     assert_equivalent(nothing, np.where(np.eye(9, dtype=bool), log_input[0], -np.inf), rtol=1e-9)
 
 
@@ -285,7 +285,7 @@ def test_gates_of_any_type_are_summed_in_double_precision(candidate, rng):
         expected = np.array(
             [[i[s] + f[s + 1 : t + 1].sum() if s <= t else -np.inf for s in range(5)] for t in range(5)]
         )
-        found = candidate.xlstm.cell.log_decay(*gates)
+        found = candidate.xlstm.sequence.log_decay(*gates)
         assert_equivalent(found, expected, rtol=1e-9, atol=1e-9, check_dtype=True)
     for bad in (
         (log_input, small[:4]),
@@ -296,7 +296,7 @@ def test_gates_of_any_type_are_summed_in_double_precision(candidate, rng):
         (log_input[0], small[0]),
     ):
         with pytest.raises(ValueError):  # noqa: PT011
-            candidate.xlstm.cell.log_decay(*bad)
+            candidate.xlstm.sequence.log_decay(*bad)
 
 
 # parallel
@@ -307,12 +307,12 @@ def test_gates_of_any_type_are_summed_in_double_precision(candidate, rng):
 def test_a_sequence_follows_the_recurrence(candidate, rng, kind):
     for axes in ((8,), (2, 3, 7), (1,)):
         arguments = tokens(rng, *axes)
-        found = candidate.xlstm.cell.parallel(*arguments, kind)
+        found = candidate.xlstm.sequence.parallel(*arguments, kind)
         assert_equivalent(found, recurrence(arguments, kind)[0], rtol=1e-6, check_dtype=True)
     if kind == "sigmoid":
-        assert_equivalent(candidate.xlstm.cell.parallel(*arguments), found, rtol=1e-9)
+        assert_equivalent(candidate.xlstm.sequence.parallel(*arguments), found, rtol=1e-9)
     for axes in ((2, 0), (0, 3), (2, 0, 3)):
-        found = candidate.xlstm.cell.parallel(*tokens(rng, *axes), kind)
+        found = candidate.xlstm.sequence.parallel(*tokens(rng, *axes), kind)
         assert_equivalent(found, np.zeros((*axes, 4)), check_dtype=True)
 
 
@@ -326,8 +326,8 @@ def test_a_sequence_with_huge_gates(candidate, reference, rng):
     arguments[3][3, :2], arguments[3][3, 2:], arguments[4][3] = -np.inf, 2e3, -1.0
     arguments[0][3, 4] = 0.0
     for kind in KINDS:
-        found = candidate.xlstm.cell.parallel(*arguments, kind)
-        assert_equivalent(found, reference.xlstm.cell.parallel(*arguments, kind), rtol=1e-6, atol=1e-12)
+        found = candidate.xlstm.sequence.parallel(*arguments, kind)
+        assert_equivalent(found, reference.xlstm.sequence.parallel(*arguments, kind), rtol=1e-6, atol=1e-12)
         np.testing.assert_allclose(found[0, 0], arguments[2][0, 0], rtol=1e-6)
         np.testing.assert_array_equal(found[1], np.zeros((9, 4)))
         np.testing.assert_array_equal(found[2, :2], np.zeros((2, 4)))
@@ -342,7 +342,7 @@ def test_a_reset_divides_a_sequence_in_two(candidate, rng):
         found = recurrence(between(arguments, 0, 5), kind)[0], recurrence(between(arguments, 5, 9), kind)[0]
         for size in (-np.inf, -1e6):
             arguments[4][:, 5] = size
-            actual = candidate.xlstm.cell.parallel(*arguments, kind)
+            actual = candidate.xlstm.sequence.parallel(*arguments, kind)
             assert_equivalent(actual, np.concatenate(found, axis=1), rtol=1e-6)
 
 
@@ -352,7 +352,7 @@ def test_tokens_that_write_nothing_are_as_good_as_absent(candidate, rng):
     arguments = tokens(rng, 2, 8)
     absent = [0, 1, 4, 7]
     arguments[3][:, absent], arguments[4][:, absent] = -np.inf, 0.0
-    found = candidate.xlstm.cell.parallel(*arguments, "exp")
+    found = candidate.xlstm.sequence.parallel(*arguments, "exp")
     query, key, value, i, f = arguments
     present = [2, 3, 5, 6]
     short = [query[:, present], key[:, present], value[:, present], i[:, present], f[:, present]]
@@ -380,12 +380,14 @@ def test_malformed_sequences_are_refused_and_good_ones_are_not(candidate, rng):
         (query[:, :0], key[:, :0], value[:, :1], i[:, :0], f[:, :0]),
     ):
         with pytest.raises(ValueError):  # noqa: PT011
-            candidate.xlstm.cell.parallel(*bad)
+            candidate.xlstm.sequence.parallel(*bad)
     expected = recurrence(arguments, "exp")[0]
-    assert_equivalent(candidate.xlstm.cell.parallel(*(part.tolist() for part in arguments), "exp"), expected, rtol=1e-6)
+    assert_equivalent(
+        candidate.xlstm.sequence.parallel(*(part.tolist() for part in arguments), "exp"), expected, rtol=1e-6
+    )
     single = [part.astype(np.float32) for part in arguments]
     expected = recurrence([part.astype(np.float64) for part in single], "exp")[0]
-    found = candidate.xlstm.cell.parallel(*single, "exp")
+    found = candidate.xlstm.sequence.parallel(*single, "exp")
     assert_equivalent(found, expected, rtol=1e-9, atol=1e-10, check_dtype=True)
 
 
@@ -401,7 +403,7 @@ def test_chunks_of_every_length_follow_the_recurrence(candidate, rng, kind):
     for t in range(7):
         stabilizer = np.maximum(log_forget[..., t] + stabilizer, arguments[3][..., t])
     for chunk in (1, 2, 3, 7, 10):
-        hidden, state = candidate.xlstm.cell.chunkwise(*arguments, chunk, None, kind)
+        hidden, state = candidate.xlstm.sequence.chunkwise(*arguments, chunk, None, kind)
         assert_equivalent(hidden, expected, rtol=1e-6, check_dtype=True)
         assert_equivalent(full(state), [memory, normalizer], rtol=1e-6, check_dtype=True)
         assert_equivalent(state.stabilizer, stabilizer, rtol=1e-9)
@@ -413,7 +415,7 @@ def test_a_sequence_continues_from_a_state(candidate, rng, kind):
     arguments = tokens(rng, 3, 8)
     memory, normalizer = rng.normal(size=(3, 4, 3)), rng.normal(size=(3, 3))
     expected, memories, normalizers = recurrence(arguments, kind, memory, normalizer)
-    run = candidate.xlstm.cell.chunkwise
+    run = candidate.xlstm.sequence.chunkwise
     for shift in (np.zeros(3), rng.uniform(-30.0, 30.0, 3)):
         scale = np.exp(-shift)
         state = state_of(candidate, scale[:, None, None] * memory, scale[:, None] * normalizer, shift)
@@ -438,7 +440,7 @@ def test_chunks_with_huge_gates(candidate, reference, rng):
     arguments[4][2, 4] = -np.inf
     for kind in KINDS:
         for chunk in (3, 4):
-            pair = [code.xlstm.cell.chunkwise(*arguments, chunk, None, kind) for code in (candidate, reference)]
+            pair = [code.xlstm.sequence.chunkwise(*arguments, chunk, None, kind) for code in (candidate, reference)]
             assert_equivalent(pair[0][0], pair[1][0], rtol=1e-6, atol=1e-12)
             assert_equivalent(parts(pair[0][1]), parts(pair[1][1]), rtol=1e-6)
             np.testing.assert_array_equal(pair[0][0][1], np.zeros((9, 4)))
@@ -457,7 +459,7 @@ def test_a_reset_forgets_the_state_and_what_chunks_before_it_wrote(candidate, rn
     after = recurrence(between(arguments, place, 7), "exp")
     arguments[4][:, place] = -np.inf
     state = state_of(candidate, memory, normalizer, stabilizer)
-    hidden, last = candidate.xlstm.cell.chunkwise(*arguments, 3, state, "exp")
+    hidden, last = candidate.xlstm.sequence.chunkwise(*arguments, 3, state, "exp")
     assert_equivalent(hidden[:, place:], after[0], rtol=1e-6)
     assert_equivalent(full(last), [after[1], after[2]], rtol=1e-6)
     if before is not None:
@@ -468,7 +470,7 @@ def test_a_reset_forgets_the_state_and_what_chunks_before_it_wrote(candidate, rn
 def test_chunks_in_which_nothing_is_stored(candidate, rng):
     arguments = tokens(rng, 2, 7)
     arguments[3][:, :4] = -np.inf
-    run = candidate.xlstm.cell.chunkwise
+    run = candidate.xlstm.sequence.chunkwise
     zeros = [np.zeros((2, 4, 3)), np.zeros((2, 3)), np.full(2, -np.inf)]
     hidden, state = run(*between(arguments, 0, 4), 2)
     assert_equivalent([hidden, *parts(state)], [np.zeros((2, 4, 4)), *zeros])
@@ -485,7 +487,7 @@ def test_chunks_in_which_nothing_is_stored(candidate, rng):
 @chunking
 def test_malformed_chunks_are_refused_and_no_tokens_change_nothing(candidate, rng):
     arguments = tokens(rng, 2, 3)
-    run = candidate.xlstm.cell.chunkwise
+    run = candidate.xlstm.sequence.chunkwise
     stored = [rng.normal(size=(2, 4, 3)), rng.normal(size=(2, 3)), rng.normal(size=2)]
     query, key, value, i, f = arguments
     for bad in (
@@ -536,7 +538,7 @@ def test_malformed_chunks_are_refused_and_no_tokens_change_nothing(candidate, rn
 def test_twenty_thousand_tokens_need_no_square_matrix(candidate, reference, rng):
     arguments = tokens(rng, 20_000, keys=2, values=1)
     arguments[4] += 3.0
-    pair = [code.xlstm.cell.chunkwise(*arguments, 64) for code in (candidate, reference)]
+    pair = [code.xlstm.sequence.chunkwise(*arguments, 64) for code in (candidate, reference)]
     assert pair[0][0].shape == (20_000, 1)
     np.testing.assert_allclose(pair[0][0], pair[1][0], rtol=1e-5, atol=1e-6)
     assert_equivalent(full(pair[0][1]), full(pair[1][1]), rtol=1e-6)
@@ -574,7 +576,7 @@ def test_arguments_are_not_modified(candidate, reference, rng, function):
     state = state_of(candidate, *(part.copy() for part in stored))
 
     def answer(code, call, state):
-        run = getattr(code.xlstm.cell, function)
+        run = getattr(code.xlstm.cell if function == "step" else code.xlstm.sequence, function)
         if function == "step":
             hidden, after = call(run, state, *token(arguments, 0))
             return [hidden, *parts(after)]
