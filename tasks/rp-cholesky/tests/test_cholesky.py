@@ -5,8 +5,8 @@ import pytest
 
 from pytest_recode.testing import assert_equivalent, assert_unmodified
 
-drawing = pytest.mark.interface("lowrank.cholesky.draw")
-rejecting = pytest.mark.interface("lowrank.cholesky.rejection")
+drawing = pytest.mark.interface("lowrank.sampling.draw")
+rejecting = pytest.mark.interface("lowrank.sampling.rejection")
 simple = pytest.mark.interface("lowrank.cholesky.rpcholesky")
 blocked = pytest.mark.interface("lowrank.cholesky.accelerated")
 
@@ -70,7 +70,7 @@ def slow_rounds(matrix, rank, block, numbers):
 
 def setting(code, points, numbers, kernel=None):
     """A matrix and a stream of `code`."""
-    kernel = code.lowrank.matrices.Gaussian(1.0) if kernel is None else kernel
+    kernel = code.lowrank.kernels.Gaussian(1.0) if kernel is None else kernel
     return code.lowrank.matrices.KernelMatrix(points, kernel), code.lowrank.stream.Uniforms(numbers)
 
 
@@ -105,12 +105,12 @@ def test_indices_change_where_the_sums_do(candidate, rng):
     weights[[1, 2, 4, 7, 8]] = parts
     sums = np.cumsum(parts)
     borders = np.concatenate([[0], sums[:-1]]) / 64
-    found = candidate.lowrank.cholesky.draw(weights, borders)
+    found = candidate.lowrank.sampling.draw(weights, borders)
     assert_equivalent(found, np.array([1, 2, 4, 7, 8]))
     assert found.dtype == np.int64
-    below = candidate.lowrank.cholesky.draw(weights, np.nextafter(sums / 64, 0.0))
+    below = candidate.lowrank.sampling.draw(weights, np.nextafter(sums / 64, 0.0))
     assert_equivalent(below, np.array([1, 2, 4, 7, 8]))
-    again = candidate.lowrank.cholesky.draw(weights.astype(np.int32), borders[[3, 0, 3]].tolist())
+    again = candidate.lowrank.sampling.draw(weights.astype(np.int32), borders[[3, 0, 3]].tolist())
     assert_equivalent(again, np.array([7, 1, 7]))
 
 
@@ -121,22 +121,22 @@ def test_no_index_of_weight_zero_is_drawn_at_the_ends(candidate, rng):
         weights[2:7] = scale * rng.uniform(0.1, 1.0, 5)
         weights[4] = 0.0
         ends = np.array([0.0, np.nextafter(1.0, 0.0)])
-        assert_equivalent(candidate.lowrank.cholesky.draw(weights, ends), np.array([2, 6]))
-    single = candidate.lowrank.cholesky.draw([0.0, 0.3, 0.0], rng.uniform(size=5))
+        assert_equivalent(candidate.lowrank.sampling.draw(weights, ends), np.array([2, 6]))
+    single = candidate.lowrank.sampling.draw([0.0, 0.3, 0.0], rng.uniform(size=5))
     assert_equivalent(single, np.ones(5, dtype=np.int64))
 
 
 @drawing
 def test_many_numbers_are_drawn_by_the_definition(candidate, rng):
     weights, uniforms = rng.uniform(0.3, 1.0, 30) ** 4, rng.uniform(size=200)
-    found = assert_unmodified(candidate.lowrank.cholesky.draw, weights, uniforms)
+    found = assert_unmodified(candidate.lowrank.sampling.draw, weights, uniforms)
     assert_equivalent(found, np.array([first_beyond(weights, u) for u in uniforms]))
     single, sums = weights.astype(np.float32), np.cumsum(weights.astype(np.float32).astype(np.float64))
     # closer to a border, on both sides, than numbers of single precision can be
     between = np.concatenate([sums[:-1] - 1e-9, sums[:-1] + 1e-9]) / sums[-1]
-    found = candidate.lowrank.cholesky.draw(single, between)
+    found = candidate.lowrank.sampling.draw(single, between)
     assert_equivalent(found, np.array([first_beyond(single.astype(np.float64), u) for u in between]))
-    none = candidate.lowrank.cholesky.draw(weights, [])
+    none = candidate.lowrank.sampling.draw(weights, [])
     assert_equivalent(none, np.zeros(0, dtype=np.int64))
 
 
@@ -158,9 +158,9 @@ def test_malformed_weights_and_numbers_are_refused(candidate, rng):
         (weights, np.append(uniforms, np.nan)),
     ):
         with pytest.raises(ValueError):  # noqa: PT011 - the words are the author's own
-            candidate.lowrank.cholesky.draw(*bad)
+            candidate.lowrank.sampling.draw(*bad)
     expected = np.array([first_beyond(weights, u) for u in uniforms])
-    assert_equivalent(candidate.lowrank.cholesky.draw(weights, uniforms), expected)
+    assert_equivalent(candidate.lowrank.sampling.draw(weights, uniforms), expected)
 
 
 # rejection
@@ -179,7 +179,7 @@ def test_each_proposal_is_judged_by_what_is_left_of_it(candidate, rng):
         if accept:
             chosen.append(i)
     for scale in (1.0, 1e-20, 1e20):
-        accepted, factor = candidate.lowrank.cholesky.rejection(scale * block, uniforms)
+        accepted, factor = candidate.lowrank.sampling.rejection(scale * block, uniforms)
         assert_equivalent(accepted, np.array(chosen))
         assert accepted.dtype == np.int64
         inside = block[np.ix_(chosen, chosen)]
@@ -191,12 +191,12 @@ def test_each_proposal_is_judged_by_what_is_left_of_it(candidate, rng):
 def test_numbers_of_zero_accept_everything_but_what_is_dependent(candidate, rng):
     parts = semidefinite(rng, 4)
     repeated = np.array([2, 0, 2, 3, 0, 0, 1, 3])
-    accepted, factor = candidate.lowrank.cholesky.rejection(parts[np.ix_(repeated, repeated)], np.zeros(8))
+    accepted, factor = candidate.lowrank.sampling.rejection(parts[np.ix_(repeated, repeated)], np.zeros(8))
     assert_equivalent(accepted, np.array([0, 1, 3, 6]))
     order = repeated[[0, 1, 3, 6]]
     assert_equivalent(factor, np.linalg.cholesky(parts[np.ix_(order, order)]), rtol=1e-6)
     flat = semidefinite(rng, 7, rank=3)
-    accepted, factor = candidate.lowrank.cholesky.rejection(flat, np.zeros(7))
+    accepted, factor = candidate.lowrank.sampling.rejection(flat, np.zeros(7))
     assert_equivalent(accepted, np.array([0, 1, 2]))
     assert_equivalent(factor, np.linalg.cholesky(flat[:3, :3]), rtol=1e-6)
 
@@ -208,15 +208,15 @@ def test_the_share_that_is_negligible(candidate, rng):
     for share, count in ((2e-10, 2), (0.5e-10, 1), (1e-7, 2)):
         cosine = np.sqrt(1.0 - share)
         block = scale * np.array([[4.0, 2.0 * cosine], [2.0 * cosine, 1.0]])
-        accepted, factor = candidate.lowrank.cholesky.rejection(block, [0.5, 0.0])
+        accepted, factor = candidate.lowrank.sampling.rejection(block, [0.5, 0.0])
         assert_equivalent(accepted, np.arange(count))
         assert factor.shape == (count, count)
         np.testing.assert_allclose(factor[0, 0], 2.0 * np.sqrt(scale), rtol=1e-9)
     zeros = np.zeros((3, 3))
     zeros[1, 1] = scale
-    accepted, factor = candidate.lowrank.cholesky.rejection(zeros, rng.uniform(size=3))
+    accepted, factor = candidate.lowrank.sampling.rejection(zeros, rng.uniform(size=3))
     assert_equivalent([accepted, factor], [np.array([1]), np.array([[np.sqrt(scale)]])])
-    accepted, factor = candidate.lowrank.cholesky.rejection(np.zeros((2, 2)), np.zeros(2))
+    accepted, factor = candidate.lowrank.sampling.rejection(np.zeros((2, 2)), np.zeros(2))
     assert_equivalent([accepted, factor], [np.zeros(0, dtype=np.int64), np.zeros((0, 0))])
 
 
@@ -225,11 +225,11 @@ def test_the_search_ends_at_the_limit(candidate, rng):
     block = semidefinite(rng, 6)
     uniforms = np.where(np.arange(6) == 2, 1.0 - 1e-12, 0.0)
     for limit, expected in ((0, []), (1, [0]), (2, [0, 1]), (3, [0, 1, 3]), (5, [0, 1, 3, 4, 5]), (9, [0, 1, 3, 4, 5])):
-        accepted, factor = candidate.lowrank.cholesky.rejection(block, uniforms, limit)
+        accepted, factor = candidate.lowrank.sampling.rejection(block, uniforms, limit)
         assert_equivalent(accepted, np.array(expected, dtype=np.int64))
         assert factor.shape == (len(expected), len(expected))
         assert_equivalent(factor @ factor.T, block[np.ix_(expected, expected)], rtol=1e-6)
-    accepted, factor = candidate.lowrank.cholesky.rejection(block, uniforms)
+    accepted, factor = candidate.lowrank.sampling.rejection(block, uniforms)
     assert_equivalent(accepted, np.array([0, 1, 3, 4, 5]))
 
 
@@ -251,16 +251,16 @@ def test_blocks_of_other_shapes_are_refused_and_arguments_not_modified(candidate
         (np.zeros((3, 3)), uniforms),
     ):
         with pytest.raises(ValueError):  # noqa: PT011
-            candidate.lowrank.cholesky.rejection(*bad)
-    accepted, factor = assert_unmodified(candidate.lowrank.cholesky.rejection, block, np.zeros(4))
+            candidate.lowrank.sampling.rejection(*bad)
+    accepted, factor = assert_unmodified(candidate.lowrank.sampling.rejection, block, np.zeros(4))
     assert_equivalent([accepted, factor], [np.arange(4), np.linalg.cholesky(block)], rtol=1e-6)
     single = block.astype(np.float32)
-    _, factor = candidate.lowrank.cholesky.rejection(single, np.zeros(4, dtype=np.float32))
+    _, factor = candidate.lowrank.sampling.rejection(single, np.zeros(4, dtype=np.float32))
     assert_equivalent(factor, np.linalg.cholesky(single.astype(np.float64)), rtol=1e-10, atol=1e-13, check_dtype=True)
     whole = (20.0 * block).round() + 40.0 * np.eye(4)
-    accepted, factor = candidate.lowrank.cholesky.rejection(whole.astype(np.int64).tolist(), [0, 0, 0, 0])
+    accepted, factor = candidate.lowrank.sampling.rejection(whole.astype(np.int64).tolist(), [0, 0, 0, 0])
     assert_equivalent([accepted, factor], [np.arange(4), np.linalg.cholesky(whole)], rtol=1e-6)
-    accepted, factor = candidate.lowrank.cholesky.rejection(np.zeros((0, 0)), [])
+    accepted, factor = candidate.lowrank.sampling.rejection(np.zeros((0, 0)), [])
     assert_equivalent([accepted, factor], [np.zeros(0, dtype=np.int64), np.zeros((0, 0))])
 
 
@@ -293,14 +293,14 @@ def test_a_matrix_of_low_rank_is_exact_with_as_many_pivots(candidate, rng):
     """Whatever its scale; a matrix of zeros needs none; a rank of 0 and one beyond the size are legal."""
     points = semidefinite(rng, 9)[:, :3]
     for scale in (1.0, 1e-30, 1e30):
-        ours, stream = setting(candidate, points, rng.uniform(size=20), candidate.lowrank.matrices.Linear(scale))
+        ours, stream = setting(candidate, points, rng.uniform(size=20), candidate.lowrank.kernels.Linear(scale))
         found = candidate.lowrank.cholesky.rpcholesky(ours, 12, stream)
         assert len(found.pivots) == 3
         check(found, points @ points.T, scale)
         np.testing.assert_array_equal(found.residual, np.zeros(9))
         assert (ours.entries, stream.used) == (9 * 4, 3)
     for nothing, rank in ((0.0 * points, 5), (points, 0)):
-        ours, stream = setting(candidate, nothing, [], candidate.lowrank.matrices.Linear())
+        ours, stream = setting(candidate, nothing, [], candidate.lowrank.kernels.Linear())
         found = candidate.lowrank.cholesky.rpcholesky(ours, rank, stream)
         expected = [np.zeros((9, 0)), np.zeros(0, dtype=np.int64), (nothing**2).sum(axis=1), 0, 0]
         assert_equivalent(fields(found), expected)
@@ -316,17 +316,17 @@ def test_what_is_negligible_is_relative_to_the_own_row(candidate, rng):
     """Points along different axes explain nothing of each other; those of little size count, too."""
     sizes = np.array([1e-8, 3.0, 1e-3, 1.0])
     points = np.diag(sizes)[rng.permutation(4)]
-    ours, stream = setting(candidate, points, rng.uniform(size=9), candidate.lowrank.matrices.Linear())
+    ours, stream = setting(candidate, points, rng.uniform(size=9), candidate.lowrank.kernels.Linear())
     found = candidate.lowrank.cholesky.rpcholesky(ours, 9, stream)
     assert sorted(found.pivots.tolist()) == [0, 1, 2, 3]
     np.testing.assert_allclose(found.factor @ found.factor.T, points @ points.T, rtol=1e-9)
     for share, count in ((2e-10, 2), (0.5e-10, 1)):  # of the second direction, in the row that is not chosen first
         pair = np.array([[1e3, 0.0], [np.sqrt(1.0 - share), np.sqrt(share)]])
-        ours, stream = setting(candidate, pair, [0.5, 0.5], candidate.lowrank.matrices.Linear())
+        ours, stream = setting(candidate, pair, [0.5, 0.5], candidate.lowrank.kernels.Linear())
         found = candidate.lowrank.cholesky.rpcholesky(ours, 2, stream)
         assert found.pivots.tolist() == [0, 1][:count]
         assert found.residual.tolist() == [0.0, 0.0]
-        ours, stream = setting(candidate, three_directions(share), [0.5] * 3, candidate.lowrank.matrices.Linear())
+        ours, stream = setting(candidate, three_directions(share), [0.5] * 3, candidate.lowrank.kernels.Linear())
         found = candidate.lowrank.cholesky.rpcholesky(ours, 3, stream)
         assert found.pivots.tolist() == [0, 1, 2][: count + 1]
         assert found.residual.tolist() == [0.0, 0.0, 0.0]
@@ -349,16 +349,16 @@ def test_the_end_by_tolerance(candidate, rng):
 
 def malformed(code, call, points):
     """`call(matrix, rank, tolerance)` raises ValueError for what is malformed."""
-    gaussian = code.lowrank.matrices.Gaussian
+    gaussian = code.lowrank.kernels.Gaussian
     unknown = np.where(points == points.max(), np.nan, points)
     huge = np.where(points == points.max(), 1e200, points)
-    minus, nothing = code.lowrank.matrices.Linear(-1.0), np.where(points == points.max(), 0.0, points)
+    minus, nothing = code.lowrank.kernels.Linear(-1.0), np.where(points == points.max(), 0.0, points)
     for data, kernel, rank, tolerance in (
         (points, gaussian(1.0), -1, 0.0),
         (points, gaussian(1.0), 2, -1e-9),
         (points, gaussian(1.0, -1.0), 2, 0.0),
         (unknown, gaussian(1.0), 2, 0.0),
-        (huge, code.lowrank.matrices.Linear(), 2, 0.0),
+        (huge, code.lowrank.kernels.Linear(), 2, 0.0),
         (nothing, minus, 2, 0.0),
         (points, gaussian(1.0, -1.0), 0, 0.0),
     ):
@@ -451,13 +451,13 @@ def test_repeated_points_and_low_rank_end_the_rounds(candidate, rng):
     assert found.factor.shape == (15, 5)
     for scale in (1.0, 1e-30, 1e30):
         points = semidefinite(rng, 10)[:, :4]
-        ours, stream = setting(candidate, points, rng.uniform(size=600), candidate.lowrank.matrices.Linear(scale))
+        ours, stream = setting(candidate, points, rng.uniform(size=600), candidate.lowrank.kernels.Linear(scale))
         found = candidate.lowrank.cholesky.accelerated(ours, 10, 3, stream)
         assert len(found.pivots) == 4
         check(found, points @ points.T, scale)
         np.testing.assert_array_equal(found.residual, np.zeros(10))
     for nothing, rank in ((0.0 * points, 5), (points, 0)):
-        ours, stream = setting(candidate, nothing, [], candidate.lowrank.matrices.Linear())
+        ours, stream = setting(candidate, nothing, [], candidate.lowrank.kernels.Linear())
         found = candidate.lowrank.cholesky.accelerated(ours, rank, 3, stream)
         expected = [np.zeros((10, 0)), np.zeros(0, dtype=np.int64), (nothing**2).sum(axis=1), 0, 0]
         assert_equivalent(fields(found), expected)
@@ -474,12 +474,12 @@ def test_every_proposal_that_is_not_dependent_is_accepted_for_numbers_of_zero(ca
     assert (found.pivots.tolist(), found.rounds) == (expected, rounds)
     for share, count in ((2e-10, 2), (0.5e-10, 1)):
         pair = np.array([[1e3, 0.0], [np.sqrt(1.0 - share), np.sqrt(share)]])
-        ours, stream = setting(candidate, pair, [0.5, 0.5, 0.0, 0.0] * 2, candidate.lowrank.matrices.Linear())
+        ours, stream = setting(candidate, pair, [0.5, 0.5, 0.0, 0.0] * 2, candidate.lowrank.kernels.Linear())
         found = candidate.lowrank.cholesky.accelerated(ours, 2, 2, stream)
         assert found.pivots.tolist() == [0, 1][:count]
         assert (found.residual.tolist(), found.rounds) == ([0.0, 0.0], count)
         triple = three_directions(share)
-        ours, stream = setting(candidate, triple, [0.5, 0.0] * 3, candidate.lowrank.matrices.Linear())
+        ours, stream = setting(candidate, triple, [0.5, 0.0] * 3, candidate.lowrank.kernels.Linear())
         found = candidate.lowrank.cholesky.accelerated(ours, 3, 1, stream)
         assert found.pivots.tolist() == [0, 1, 2][: count + 1]
         assert (found.residual.tolist(), found.rounds) == ([0.0, 0.0, 0.0], count + 1)
@@ -543,7 +543,7 @@ def test_the_regression_is_that_of_the_authors(candidate, reference, rng):
     values, new = np.sin(points[:, 0]) + rng.normal(size=15), rng.uniform(0.0, 20.0, (6, 1))
 
     def predictions(code, rank):
-        kernel, stream = code.lowrank.matrices.Gaussian(1.0), code.lowrank.stream.Uniforms(numbers)
+        kernel, stream = code.lowrank.kernels.Gaussian(1.0), code.lowrank.stream.Uniforms(numbers)
         return code.lowrank.regression.fit(points, values, kernel, 0.3, rank, 4, stream).predict(new)
 
     assert_equivalent(predictions(candidate, 8), predictions(reference, 8), rtol=1e-6)

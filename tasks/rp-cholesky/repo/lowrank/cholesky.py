@@ -7,17 +7,8 @@ import numpy as np
 
 from .matrices import KernelMatrix
 from .results import NEGLIGIBLE, Approximation
+from .sampling import draw, rejection
 from .stream import Uniforms
-
-
-def draw(weights: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
-    """Indices `(m,)`, one for each of the given numbers, in proportion to the weights `(n,)`."""
-    raise NotImplementedError
-
-
-def rejection(block: np.ndarray, uniforms: np.ndarray, limit: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Positions that are accepted out of a block of proposals, and the Cholesky factor of their part of the block."""
-    raise NotImplementedError
 
 
 def rpcholesky(matrix: KernelMatrix, rank: int, stream: Uniforms, tolerance: float = 0.0) -> Approximation:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .cholesky import accelerated
-from .matrices import Gaussian, KernelMatrix, Linear
+from .kernels import Gaussian, Linear
+from .matrices import KernelMatrix
 from .stream import Uniforms
 
 
