@@ -25,7 +25,7 @@ from typing import Any
 from ..setup.files import write_files
 from ..setup.random_generators import seed_generators
 from ..wire import codec, frames
-from . import callbacks, shown_names, turns
+from . import callbacks, turns
 
 MAX_TEXT = 2000  # characters of an exception's message
 MAX_FRAMES = 20
@@ -131,7 +131,6 @@ class _Server:
         self.callbacks: dict[int, callbacks.Callback] = {}
         self.count = 0
         self.process = os.getpid()
-        self.shown = shown_names.ShownNames()
         self.turns = turns.Turns()
         self.sequence = frames.NO_SEQUENCE
 
@@ -150,7 +149,6 @@ class _Server:
         request: dict[str, Any] = frames.fill_message(self.fill, frame, self.resolve)
         if request.get("first"):  # of a case: objects and functions of earlier cases are not used again
             self.objects.clear()
-            self.shown.clear()
             for number in earlier:
                 del self.callbacks[number]
         for number in request.get("drop", ()):
@@ -158,19 +156,14 @@ class _Server:
         return request
 
     def send(self, message: dict[str, Any]) -> None:
-        changed = self.shown.changed()
-        if changed:
-            message["changed"] = True
         with self.turns.writing():
             frames.put_frame(self.put, frames.FROM_CANDIDATE, message, self.sequence, self.refer, self.refer_subclass)
-        if changed:
-            self.shown.clear()
 
     def answer(self, request: dict[str, Any]) -> None:
         """Carry out a request and send the answer. Any exception, SystemExit too, is an answer."""
         turn = self.turns.start_request()
         try:
-            answer = self.result(request)
+            answer = {"value": self.perform(request)}
         except BaseException as error:  # noqa: BLE001 - the test decides what an exception of any kind means
             answer = {"raised": self.exception_report(error)}
         if os.getpid() != self.process:
@@ -180,14 +173,6 @@ class _Server:
                 self.send(answer)
             except frames.WireError as error:
                 self.send({"lost": str(error)})
-
-    def result(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a request, with "kept" if the test need not ask for this name again until an answer has "changed"."""
-        value, target = self.perform(request), request["target"]
-        named = request["op"] == "get" and type(target) is _Module
-        if named and self.shown.add(target.name, request["name"], value):
-            return {"value": value, "kept": True}
-        return {"value": value}
 
     def perform(self, request: dict[str, Any]) -> Any:
         name, target = request["op"], _loaded(request["target"])

@@ -57,7 +57,6 @@ class Link:
         self.case += 1
         self.answered = False  # whether any answer of the candidate's reached this case
         self.requested: set[str] = set()  # names that the test asked for: "module.name", or ".name" of an object
-        self.known: dict[tuple[str, str] | None, Any] = {}  # modules and functions that it received, by module and name
         self.data_received = False  # whether that was more than modules and functions to call
         self.failure: tuple[str, str] | None = None  # kind and text
         self.test_fault = ""  # what the test did that is not possible, whether or not it caught the exception
@@ -97,22 +96,14 @@ class Link:
             raise handles.TestFault("a thread of a test uses the candidate after the test has ended") from None
 
     def answer_to(self, op: str, arguments: dict[str, Any], turn: turns.Request) -> Any:
-        asked = None  # a module and a name in it
+        drop, self.dropped = self.dropped, []
         if op == "get":
             module = arguments["target"]._recode_name if isinstance(arguments["target"], handles.RemoteModule) else ""
             self.requested.add(f"{module}.{arguments['name']}")
-            asked = (module, arguments["name"]) if module else None
-        if asked in self.known:
-            return self.known[asked]
-        drop, self.dropped = self.dropped, []
         message = {"op": op, "drop": drop, "first": self.first, **arguments}
         self.first = False
         while True:
             answer = self.exchange(message)
-            if answer.get("changed") is True:
-                self.known.clear()
-            elif asked is not None and answer.get("kept") is True and type(answer.get("value")) in _NO_DATA:
-                self.known[asked] = answer["value"]
             if "value" in answer:
                 return answer["value"]
             if "raised" in answer:
@@ -154,7 +145,6 @@ class Link:
         """The exception to raise. No later request of this case gets an answer either."""
         self.fail(kind, text)
         self.disconnected = text
-        self.known.clear()
         return CandidateLost(text)
 
     def serve(self, answer: dict[str, Any], turn: turns.Request) -> dict[str, Any]:
