@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .estimates import differences
-from .overlap import connection
+from .overlap import connection, overlap_matrix
 from .reweighting import averages
 from .samples import SampleSet
 from .solver import free_energies
@@ -17,13 +17,14 @@ from .solver import free_energies
 class Report:
     """One entry per state: free energy relative to the first one, mean of the observable, and their errors.
 
-    `connection` is one number for all states (see `overlap.connection`): errors mean little where it is nearly 0.
+    `overlap` is `(K, K)`, and `connection` one number for all states (see `overlap.py`): errors mean little where it is nearly 0.
     """
 
     free_energy: np.ndarray
     free_energy_error: np.ndarray
     mean: np.ndarray
     mean_error: np.ndarray
+    overlap: np.ndarray
     connection: float
 
 
@@ -37,6 +38,7 @@ def analyse(samples: SampleSet, observable: np.ndarray) -> Report:
         free_energy_error=error[0],
         mean=mean,
         mean_error=mean_error,
+        overlap=overlap_matrix(samples, f),
         connection=connection(samples, f),
     )
 
