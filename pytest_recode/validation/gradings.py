@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -28,6 +29,9 @@ class CommonGrader:
         self.kept: KeptGrader | None = None if task.oracle.isolation == "shared" else KeptGrader()
         self.reference: Verdict | None = None  # once it is graded
         self.reference_passed: bool | None = None  # in validate[reference]; None if it did not run in this process
+        self.backwards: list[
+            str
+        ] = []  # the cases in the opposite order, if validate[reference] has passed in this process
         self.independent: bool | None = None  # whether the cases need no others; None if it is not known
         self.stateless: bool | None = None  # whether the repository keeps nothing from one interface to the next
         self._seeds: list[int] = []
@@ -41,6 +45,8 @@ class CommonGrader:
     def validated(self, verdicts: Sequence[Verdict]) -> None:
         """Take note of the verdicts of validate[reference]. A reference that is too slow is not graded again."""
         self.reference_passed = all(verdict.solved for verdict in verdicts)
+        if self.reference_passed:
+            self.backwards = [case.id for case in reversed(verdicts[0].cases)]
         if self.reference is None and exceeds_a_limit(verdicts[-1]):
             self.close()
             self.kept, self.reference = None, verdicts[-1]
@@ -71,16 +77,17 @@ class Gradings:
         return Answer(name="the reference", targets=self._parts.reference)
 
     def _reference(self, seed: int) -> Verdict:
+        """In the common grader, if it passes there. Backwards if that is possible, which also shows whether its cases are independent."""
         answer, common = self._reference_answer, self.common
-        try:
-            verdict = self._judge(answer, seed, common.kept)
-            if common.kept is None or verdict.solved:
-                return verdict
-        except (GraderError, SandboxError):
-            if common.kept is None:
-                raise
-        common.close()
-        common.kept = None  # each answer gets a grader of its own
+        if common.kept is not None:
+            for only in (common.backwards, None) if common.backwards else (None,):
+                with suppress(GraderError, SandboxError):
+                    verdict = self._judge(answer, seed, common.kept, only=only)
+                    if verdict.solved:
+                        common.independent = only is not None if common.backwards else None
+                        return verdict
+            common.close()
+            common.kept = None  # each answer gets a grader of its own
         return self.alone(answer, seed)
 
     def cases_are_independent(self, seed: int) -> bool:
