@@ -24,7 +24,15 @@ class Outcome:
     scores: Scores
 
 
-def run(x, y, noise, kernels: Sequence[Kernel], count: int, held_out: int, seed: int) -> Outcome:
+def run(
+    x: np.ndarray,
+    y: np.ndarray,
+    noise: float | np.ndarray,
+    kernels: Sequence[Kernel],
+    count: int,
+    held_out: int,
+    seed: int,
+) -> Outcome:
     """Hold out `held_out` random points of the data, of which at least one must remain for the training."""
     data = Training.of(x, y, noise)
     if not 1 <= held_out < len(data.x):

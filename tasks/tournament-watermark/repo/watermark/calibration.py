@@ -34,7 +34,8 @@ class Detector:
         if not texts or not 0.0 <= rate < 1.0:
             raise ValueError("a threshold needs texts, and a rate from 0 to below 1")
         falling = np.sort(scores(settings, texts))[::-1]
-        return cls(settings, float(falling[int(rate * len(falling))]))
+        allowed = int(rate * len(falling) + 1e-9)  # 0.29 * 100 is 28.999...
+        return cls(settings, float(falling[allowed]))
 
     def finds(self, texts: Sequence[Sequence[int]]) -> np.ndarray:
         """Return which texts are called watermarked (B,), bool."""
