@@ -232,14 +232,15 @@ def _papers() -> str:
     for task in sorted(tasks, key=lambda task: (list(_FIELDS).index(task.domain), task.id)):
         paper = task.paper
         source = f"[{paper.title}]({paper.url})" if paper.url else paper.title
-        rows.append(
-            (task.id, _FIELDS[task.domain], f"{source}, {paper.year}", task.difficulty, str(len(task.interfaces)))
-        )
+        modules = len(list((task.manifest.parent / "repo").rglob("*.py")))
+        counts = (len(task.interfaces), len(task.targets), modules)
+        rows.append((task.id, _FIELDS[task.domain], f"{source}, {paper.year}", task.difficulty, *map(str, counts)))
     return _page(
         "Papers of the bundled tasks",
-        "For people who choose among the tasks in `tasks/`: field, paper with its year, difficulty, and the number of functions and classes to\n"
-        "implement. [Bundled tasks](bundled-tasks.md) says how strong their hidden tests are.",
-        _table(("task", "field", "paper", "difficulty", "interfaces"), rows),
+        "For people who choose among the tasks in `tasks/`: field, paper with its year, difficulty, the number of functions and classes to\n"
+        "implement, of files to write them in, and of Python files of the repository. Hard tasks have several targets in a repository of ten or more\n"
+        "modules. [Bundled tasks](bundled-tasks.md) says how strong their hidden tests are.",
+        _table(("task", "field", "paper", "difficulty", "interfaces", "targets", "modules"), rows),
     )
 
 

@@ -15,12 +15,14 @@ import pytest
 
 import pytest_recode.records
 from pytest_recode.formats import directory
+from pytest_recode.task import Task
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = json.loads((Path(pytest_recode.records.__file__).parent / "records.schema.json").read_text("utf-8"))
 MANIFESTS = sorted((ROOT / "tasks").glob("*/task.yaml"))
 TASKS = [path.parent.name for path in MANIFESTS]
-QUICK = [task for path in MANIFESTS for task in directory.load(path) if "quick" in task.subsets]
+LOADED = [task for path in MANIFESTS for task in directory.load(path)]
+QUICK = [task for task in LOADED if "quick" in task.subsets]
 
 
 def run(out: Path, *args: str) -> tuple[subprocess.CompletedProcess[str], list[dict[str, Any]]]:
@@ -93,6 +95,18 @@ def test_doing_nothing_passes_no_case(tmp_path: Path) -> None:
     assert sorted(record["task"] for record in records) == TASKS
     assert {turn["passed"] for record in records for turn in record["turns"]} == {0}
     assert done.returncode == 1
+
+
+def test_the_set_has_tasks_of_every_field_and_difficulty() -> None:
+    assert min(Counter(task.domain for task in LOADED).values()) >= 8
+    assert Counter(task.difficulty for task in LOADED) == {"easy": 10, "medium": 20, "hard": 10}
+    assert sum(task.paper.year >= 2024 for task in LOADED if task.paper.year) >= len(LOADED) / 2
+
+
+@pytest.mark.parametrize("task", [task for task in LOADED if task.difficulty == "hard"], ids=lambda task: task.id)
+def test_a_hard_task_has_several_targets_among_ten_modules(task: Task) -> None:
+    modules = [path for path in task.load().repo if path.endswith(".py")]
+    assert (len(task.targets) >= 2, len(modules) >= 10) == (True, True)
 
 
 def test_the_subset_quick_has_tasks_of_every_field_and_difficulty() -> None:

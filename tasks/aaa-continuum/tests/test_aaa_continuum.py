@@ -343,7 +343,8 @@ def test_the_function_is_evaluated_at_samples(candidate, rng):
 @fitting
 def test_bad_poles_are_not_accepted(candidate, rng):
     """A pole outside and a small one between samples: degree 2 is exact and has both, degree 1 does not."""
-    centre, shift = 0.125 * rng.integers(-5, 5) + rng.uniform(0.05, 0.075), rng.uniform(-0.5, 0.5)
+    # the first samples are at half-integers times 2 / 15
+    centre, shift = 2.0 / 15.0 * (rng.integers(-4, 5) + rng.uniform(0.02, 0.06)), rng.uniform(-0.5, 0.5)
 
     def function(x):
         return 1.0 / (x - 3.0 - shift) + 0.002 / (x - centre)
