@@ -230,13 +230,18 @@ def leaks_of(parts: Parts) -> tuple[str, ...]:
         for name in WORDS:
             words = visible(fields.get(name, ""))
             for what, span in _faults(words, hidden, hidden.brief):
-                passage = " ".join(words[span.start : span.end].split())
-                found.append(f"feedback.yaml: {interface}.{name} {what}, which will be cut: {passage!r}")
+                found.append(
+                    f"feedback.yaml: {interface}.{name} {what}, which will be cut: {_on_one_line(words, span)!r}"
+                )
         correction = fields.get("correction", "")
         for each in written(correction, hidden.names):
-            passage = correction[each.span.start : each.span.end]
+            passage = _on_one_line(correction, each.span)
             found.append(f"feedback.yaml: {interface}.correction {TEST_NAME}: {passage!r}; write it without the name")
     return tuple(found)
+
+
+def _on_one_line(text: str, span: Span) -> str:
+    return " ".join(text[span.start : span.end].split())
 
 
 def _faults(words: str, hidden: Secrets, known: Sequence[Sequence[str]]) -> Iterator[tuple[str, Span]]:

@@ -29,9 +29,7 @@ class CommonGrader:
         self.kept: KeptGrader | None = None if task.oracle.isolation == "shared" else KeptGrader()
         self.reference: Verdict | None = None  # once it is graded
         self.reference_passed: bool | None = None  # in validate[reference]; None if it did not run in this process
-        self.backwards: list[
-            str
-        ] = []  # the cases in the opposite order, if validate[reference] has passed in this process
+        self.backwards: list[str] = []  # the cases in the opposite order, once validate[reference] has passed
         self.independent: bool | None = None  # whether the cases need no others; None if it is not known
         self.stateless: bool | None = None  # whether the repository keeps nothing from one interface to the next
         self._seeds: list[int] = []
@@ -46,7 +44,7 @@ class CommonGrader:
         """Take note of the verdicts of validate[reference]. A reference that is too slow is not graded again."""
         self.reference_passed = all(verdict.solved for verdict in verdicts)
         if self.reference_passed:
-            self.backwards = [case.id for case in reversed(verdicts[0].cases)]
+            self.backwards = _backwards(verdicts[0])
         if self.reference is None and exceeds_a_limit(verdicts[-1]):
             self.close()
             self.kept, self.reference = None, verdicts[-1]
@@ -84,7 +82,8 @@ class Gradings:
                 with suppress(GraderError, SandboxError):
                     verdict = self._judge(answer, seed, common.kept, only=only)
                     if verdict.solved:
-                        common.independent = only is not None if common.backwards else None
+                        if common.backwards:
+                            common.independent = only is not None
                         return verdict
             common.close()
             common.kept = None  # each answer gets a grader of its own
@@ -99,7 +98,7 @@ class Gradings:
         if common.task.oracle.isolation == "shared":
             return True  # all cases run, whatever is asked for
         if common.independent is None:
-            backwards = [case.id for case in reversed(self.reference(seed).cases)]
+            backwards = _backwards(self.reference(seed))
             try:
                 common.independent = self.verdict(self._reference_answer, seed, only=backwards).solved
             except (GraderError, SandboxError):
@@ -198,6 +197,11 @@ class Gradings:
 def failing(verdict: Verdict) -> list[Case]:
     """The cases that ran and did not pass."""
     return [case for case in verdict.cases if case.ran and case.outcome is not Outcome.PASSED]
+
+
+def _backwards(verdict: Verdict) -> list[str]:
+    """The cases in the opposite order."""
+    return [case.id for case in reversed(verdict.cases)]
 
 
 def _ways(verdict: Verdict) -> list[tuple[str, str, str]]:
