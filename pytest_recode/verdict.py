@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -60,6 +60,8 @@ class Verdict:
     tampering: tuple[
         str, ...
     ] = ()  # attempts of the candidate to change its judge, one line each (shared oracles only)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Of Python (as "python") and of the libraries that the grader had loaded, before the candidate answered; empty if not known."""
 
     @property
     def solved(self) -> bool:

@@ -66,7 +66,12 @@ def from_record(record: Record, source: str, *, directory: Path | None = None, e
         cost_usd=costs["cost_usd"],
         shared=equal(_shared(record)) if payer(record) else _NOT_SHARED,
         nodeid=record["nodeid"],
-        made=equal.once((settings, bool(record["turns"]), *_values(record, _OF_MADE)), lambda: _made(record)),
+        made=equal(
+            (
+                *equal.once((settings, bool(record["turns"]), *_values(record, _OF_MADE)), lambda: _made(record)),
+                *_versions(record),
+            )
+        ),
         digest=equal(record.get("digest") or ""),
         seeds=equal(frozenset(turn["seed"] for turn in record["turns"] if "seed" in turn)),
         year=_year(record),
@@ -120,6 +125,12 @@ def _made(record: Record) -> tuple[tuple[str, str], ...]:
         found.pop("researcher prompt", None)
     found |= {"sandbox": record.get("sandbox"), "isolation": record["isolation"] if record["turns"] else ""}
     return tuple((key, _words(value)) for key, value in found.items() if value is not None and value != "")
+
+
+def _versions(record: Record) -> tuple[tuple[str, str], ...]:
+    """The versions of Python and of libraries with which the turns were judged. Records of earlier versions have none."""
+    found = {pair: None for turn in record["turns"] for pair in turn.get("versions", {}).items()}
+    return tuple((f"version of {'Python' if name == 'python' else name}", version) for name, version in found)
 
 
 def _words(value: object) -> str:

@@ -107,6 +107,7 @@ class _SeparateGrading:
         self.answered_before = False  # whether a candidate answered in an earlier case of the current grader
         self.extended = False  # whether the grading has been given its time again
         self.rehearsal = False
+        self.versions: Mapping[str, str] = {}
 
     def run(self) -> Verdict:
         """Judge every case: with one grader, or more where a candidate's answers may have disturbed one."""
@@ -122,6 +123,7 @@ class _SeparateGrading:
             seed=self.seed,
             seconds=time.monotonic() - self.start,
             isolation=self.sandbox.isolation,
+            versions=self.versions,
         )
 
     def rehearse(self) -> None:
@@ -318,6 +320,7 @@ class _SeparateGrading:
             raise GraderError(f"{self._tests_path()}: the grader sent a wrong message: {error}") from None
         if step["op"] == "collected":
             self._collected(step["cases"])
+            self.versions = step["versions"]
         elif step["op"] == "started":
             self._started(step["id"])
         elif step["op"] == "finished":

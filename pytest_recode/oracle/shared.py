@@ -121,6 +121,7 @@ class _SharedGrading:
     expected: dict[str, str] = field(default_factory=dict)  # the interface of each case, in the start_message they run
     cases: dict[str, Case] = field(default_factory=dict)
     flags: list[str] = field(default_factory=list)
+    versions: Mapping[str, str] = field(default_factory=dict)
     open: str = ""  # the id of the case that runs
     unreported: tuple[str, str, Exc | None] = ("died", "the case did not run", None)
     """Kind, message and exception of the cases that were not reported."""
@@ -195,7 +196,7 @@ class _SharedGrading:
             raise GraderError(
                 legible(f"cannot be judged here: the reference does not pass its tests\n{message['problem']}")
             )
-        self.expected = dict(message["cases"])
+        self.expected, self.versions = dict(message["cases"]), message["versions"]
 
     def _step(self, message: Mapping[str, Any]) -> None:
         """Handle one step. Raises `MessageError` where it is none."""
@@ -259,4 +260,5 @@ class _SharedGrading:
             seconds=time.monotonic() - self.start,
             isolation="shared",
             tampering=tuple(self.flags),
+            versions=self.versions,
         )

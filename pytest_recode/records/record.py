@@ -67,6 +67,7 @@ class TurnRecord(TypedDict):
     total: int
     cases: list[CaseRecord]
     tampering: list[str]
+    versions: NotRequired[dict[str, str]]
     seed: int
     steps: NotRequired[int]
     unparsed: NotRequired[int]
@@ -193,6 +194,7 @@ def turn(played: Turn) -> TurnRecord:
             for case in played.verdict.cases
         ],
         "tampering": list(played.verdict.tampering),
+        "versions": dict(played.verdict.versions),
         "seed": played.verdict.seed,
         "steps": played.move.steps,
         "unparsed": played.move.unparsed,

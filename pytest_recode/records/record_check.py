@@ -71,6 +71,7 @@ TURN = object_of(
         junit_=TEXT,
     ),
     tampering_=list_of(TEXT),
+    versions_=values_of(TEXT),
     seed_=SEED,
     shared_=or_null(TEXT),
     usage=USAGE,

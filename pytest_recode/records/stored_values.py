@@ -37,6 +37,7 @@ class StoredVerdict(TypedDict):
     isolation: str
     tampering: list[str]
     seconds: float
+    versions: NotRequired[dict[str, str]]
     cases: list[StoredCase]
 
 
@@ -75,6 +76,7 @@ def dump_verdict(verdict: Verdict) -> StoredVerdict:
         "isolation": verdict.isolation,
         "tampering": list(verdict.tampering),
         "seconds": round(verdict.seconds, 3),
+        "versions": dict(verdict.versions),
         "cases": [_dump_case(case) for case in verdict.cases],
     }
 
@@ -86,6 +88,7 @@ def load_verdict(stored: StoredVerdict) -> Verdict:
         seconds=stored["seconds"],
         isolation=stored["isolation"],
         tampering=tuple(stored["tampering"]),
+        versions=stored.get("versions", {}),
     )
 
 

@@ -266,6 +266,19 @@ def test_what_says_nothing_for_an_agent_or_a_policy_tells_no_rows_apart(tmp_path
     assert found == [""]
 
 
+def judged_with(**versions: str) -> dict[str, object]:
+    return {"turns": [{**turn(1, 4), "versions": versions}]}
+
+
+def test_rows_that_were_judged_with_other_libraries_say_so(tmp_path: Path) -> None:
+    """A library that only one row has loaded says nothing: its tasks may need another one."""
+    one = record("a", **judged_with(python="3.12.1", numpy="2.3.0", scipy="1.16"))
+    other = record("a", **judged_with(python="3.13.0", numpy="2.3.0"))
+    assert sorted(told(tmp_path, one, other)) == ["version of Python 3.12.1", "version of Python 3.13.0"]
+    both = told(tmp_path / "row", one, record("b", **judged_with(numpy="2.4.0")))
+    assert both == ["version of numpy 2.3.0 + 2.4.0"]
+
+
 def test_a_row_of_two_versions_says_so(tmp_path: Path) -> None:
     found = told(
         tmp_path, record("a", settings=settled(version="0.1.0")), record("b", settings=settled(version="0.2.0"))

@@ -19,7 +19,9 @@ FAILURE: messages.FailureReport = {
 }
 FAILED = messages.CaseOutcome(outcome="failed", junit="failure", **FAILURE)
 GRADER: list[Any] = [
-    messages.Collected(op="collected", cases=[{"id": "test_m.py::test_f", "interface": "m.f"}]),
+    messages.Collected(
+        op="collected", cases=[{"id": "test_m.py::test_f", "interface": "m.f"}], versions={"python": "3.12.1"}
+    ),
     messages.started("test_m.py::test_f"),
     messages.finished_using("test_m.py::test_f", messages.PASSED, ["m.f"]),
     messages.finished_using("test_m.py::test_f", FAILED, []),
@@ -35,7 +37,7 @@ JUDGE: list[Any] = [
     messages.Flag(op="flag", text="it replaced numpy.allclose"),
     messages.DONE,
 ]
-LEARNED = messages.Learned(op="collected", cases={"A.test": "A.test"}, problem="")
+LEARNED = messages.Learned(op="collected", cases={"A.test": "A.test"}, problem="", versions={"numpy": "2.0"})
 
 
 def sent(message: Any) -> Any:

@@ -48,6 +48,7 @@ VERDICT = Verdict(
     seconds=1.5,
     isolation="shared",
     tampering=("the class was changed",),
+    versions={"python": "3.12.1", "numpy": "2.3.0"},
 )
 TURN = Turn(
     number=1,

@@ -19,7 +19,7 @@ from typing import Any, NoReturn, Optional, cast
 
 import pytest
 
-from ..grading import case_outcome, interface_names, lost_tests, pytest_session, symptoms
+from ..grading import case_outcome, interface_names, library_versions, lost_tests, pytest_session, symptoms
 from ..setup.random_generators import seed_generators
 from ..wire import frames, messages
 from . import handles, left_behind, reference_fixture
@@ -53,6 +53,7 @@ class Plugin:
         self.lost = lost_tests.LostTests()
         self.session: Any = None
         self.cases: list[messages.CollectedCase] = []
+        self.versions: dict[str, str] = {}
         self.reports: list[tuple[Any, BaseException | None]] = []
 
     def configure(self, link: Any, start: messages.GraderStart, *, several: bool) -> None:
@@ -145,7 +146,8 @@ class Plugin:
             self.report_broken(wrong)
             items[:] = []
             return
-        self.send(messages.Collected(op="collected", cases=self.cases))
+        self.versions = library_versions.loaded_versions()
+        self._report_cases()
         self.collected = True
         sys.stderr = sys.__stderr__
         if self.rehearsal:
@@ -161,6 +163,9 @@ class Plugin:
                 symptoms.statements("".join(linecache.getlines(file)))  # so that no fork needs to parse it
         gc.freeze()
         gc.enable()
+
+    def _report_cases(self) -> None:
+        self.send(messages.Collected(op="collected", cases=self.cases, versions=self.versions))
 
     def _rehearse(self) -> None:
         try:
@@ -200,7 +205,7 @@ class Plugin:
                 self.run = cast(messages.GraderRun, self.link.next_message())
             except EOFError:
                 os._exit(0)
-            self.send(messages.Collected(op="collected", cases=self.cases))
+            self._report_cases()
 
     def _run_and_exit(self, session: pytest.Session) -> NoReturn:
         """Run the cases of this order, tell the host, and end this process: what called it belongs to its parent."""

@@ -22,6 +22,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from ..grading import library_versions
 from ..setup.files import write_files
 from ..setup.random_generators import seed_generators
 from ..wire import frames, messages
@@ -105,7 +106,8 @@ def main(reader: Any, writer: Any, runner: Runner) -> None:
     prepared, reference, snapshot = _prepared[0].order, _prepared[0].reference, _prepared[0].snapshot
     _prepared.clear()
     order = {**prepared, "only": start["only"]}
-    send(messages.Learned(op="collected", cases=reference.cases, problem=reference.problem))
+    versions = library_versions.loaded_versions()
+    send(messages.Learned(op="collected", cases=reference.cases, problem=reference.problem, versions=versions))
     if reference.problem:
         return
     repo, targets = order["repo"], start["targets"]

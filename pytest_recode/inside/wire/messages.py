@@ -55,10 +55,11 @@ class CollectedCase(TypedDict):
 
 
 class Collected(TypedDict):
-    """Separate judging: the cases, in the order in which they will run."""
+    """Separate judging: the cases, in the order in which they will run. `versions`: of Python and loaded libraries."""
 
     op: Literal["collected"]
     cases: list[CollectedCase]
+    versions: dict[str, str]
 
 
 class Learned(TypedDict):
@@ -67,6 +68,7 @@ class Learned(TypedDict):
     op: Literal["collected"]
     cases: dict[str, str]
     problem: str
+    versions: dict[str, str]
 
 
 class Started(TypedDict):
@@ -246,8 +248,8 @@ def _is_case_list(value: Any) -> bool:
     return type(value) is list and all(_has(case, {"id": _is_text, "interface": _is_text}) for case in value)
 
 
-def _is_case_table(value: Any) -> bool:
-    return type(value) is dict and all(_is_text(key) and _is_text(interface) for key, interface in value.items())
+def _is_text_table(value: Any) -> bool:
+    return type(value) is dict and all(_is_text(key) and _is_text(text) for key, text in value.items())
 
 
 def _has(value: Any, fields: Mapping[str, _Check]) -> bool:
@@ -258,13 +260,14 @@ _FAILURE: dict[str, _Check] = {"kind": _is_text, "message": _is_text, "exception
 _STARTED: dict[str, _Check] = {"id": _is_text}
 _FINISHED: dict[str, _Check] = {"id": _is_text, "outcome": _is_outcome, **_FAILURE, "junit": _is_text}
 _GRADER_STEPS: dict[str, dict[str, _Check]] = {
-    "collected": {"cases": _is_case_list},
+    "collected": {"cases": _is_case_list, "versions": _is_text_table},
     "started": _STARTED,
     "finished": {**_FINISHED, "uses": _is_text_list},
     "broken": {"text": _is_text, "lacking": _is_text, "python": _is_text},
     "done": {},
     "ready": {},
 }
+_LEARNED: dict[str, _Check] = {"cases": _is_text_table, "problem": _is_text, "versions": _is_text_table}
 _JUDGE_STEPS: dict[str, dict[str, _Check]] = {
     "started": _STARTED,
     "finished": _FINISHED,
@@ -286,7 +289,7 @@ def judge_step(message: Any) -> JudgeStep:
 
 def learned(message: Any) -> Learned:
     """The first step of the shared judge, before candidate code runs. Raises `MessageError` where `message` is none."""
-    return cast(Learned, _checked(message, {"collected": {"cases": _is_case_table, "problem": _is_text}}))
+    return cast(Learned, _checked(message, {"collected": _LEARNED}))
 
 
 def _checked(message: Any, steps: Mapping[str, Mapping[str, _Check]]) -> dict[str, Any]:
