@@ -456,19 +456,20 @@ def test_equal_rows_are_called_equal(tmp_path: Path) -> None:
     equal = [samples.record(task, (4,), model=model) for task in "ab" for model in "mn"]
     text = squeezed(overview(tmp_path / "equal", *equal).text)
     assert "Equally good on the tasks that both played: n, L0." in text
-    assert "not certain that" not in text
+    assert "is not significant" not in text
     assert "no, equal" in text
-    assert "can be certain" not in text
+    assert "can be significant" not in text
     third = [samples.record(task, (0,), model="o") for task in "ab"]
     text = squeezed(overview(tmp_path / "third", *equal, *third).text)
-    assert "It is not certain that it is better than o, L0 (adjusted p is not below 0.05)." in text
+    assert "The difference from o, L0 is not significant (adjusted p is not below 0.05)." in text
     assert (
-        "With 2 tasks and 3 pairs of rows, no difference can be certain: the smallest possible adjusted p is 1." in text
+        "With 2 tasks and 3 pairs of rows, no difference can be significant: the smallest possible adjusted p is 1."
+        in text
     )
     assert "Equally good on the tasks that both played: n, L0." in text
 
 
-def test_the_overview_says_whether_a_difference_could_have_been_certain(tmp_path: Path) -> None:
+def test_the_overview_says_whether_a_difference_could_have_been_significant(tmp_path: Path) -> None:
     """Six tasks that all change the same way give p = 0.031; with three rows, this is multiplied by three."""
 
     def played(models: str) -> list[dict[str, Any]]:
@@ -478,7 +479,7 @@ def test_the_overview_says_whether_a_difference_could_have_been_certain(tmp_path
     assert "It is better than n, L0 (adjusted p < 0.05)." in text
     text = squeezed(overview(tmp_path / "three", *played("mno")).text)
     assert (
-        "With 6 tasks and 3 pairs of rows, no difference can be certain: the smallest possible adjusted p is 0.094."
+        "With 6 tasks and 3 pairs of rows, no difference can be significant: the smallest possible adjusted p is 0.094."
         in text
     )
     assert "6 / 0 of 6 0.031 0.094 model m / n" in text
@@ -524,7 +525,7 @@ def test_pairs_of_tasks_with_attempts(tmp_path: Path) -> None:
         for model, attempt, passed in (("m", 1, (4,)), ("m", 2, (0, 4)), ("n", 1, (4,)), ("n", 2, (0, 1, 2)))
     ]
     text = squeezed(overview(tmp_path, *records).text)
-    assert "m, L0 solves 50.00 points more than n, L0; this is not certain" in text
+    assert "m, L0 solves 50.00 points more than n, L0; this is not significant" in text
     assert "a: solved in 2 of 2 attempts / solved in 1 of 2 attempts" in text
     assert "a, attempt 2, turn by turn" in text
     assert "1 no feedback: 0 of 4 cases no feedback: 0 of 4 cases 2 L0: 4 of 4 cases L0: 1 of 4 cases 3 ended" in text
@@ -729,7 +730,7 @@ def test_tables_of_episodes_that_were_read_are_those_of_their_files(project: Pat
         path for path in (project / "run/episodes").glob("*.jsonl") if '"event": "feedback"' in path.read_text()
     )
     lines = path.read_text().splitlines(keepends=True)
-    retry = {"event": "retry", "time": 1.0, "model": MODEL, "error": "rate-limit", "message": "", "pause": 0.1}
+    retry = {"event": "retry", "time": 1.0, "model": MODEL, "error": "model:rate-limit", "message": "", "pause": 0.1}
     path.write_text("".join([lines[0], json.dumps(retry) + "\n", *lines[1:]]))
     found = rows_of([project / "run"])
     transcripts = ReadTranscripts(with_pairs=True)

@@ -22,7 +22,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.records.episode_choice import episodes_of, matcher
 from pytest_recode.records.episode_ids import episode_ids
 from pytest_recode.records.transcript_turns import read_episode
-from pytest_recode.render.show import View, painted
+from pytest_recode.render.show import View, diff, painted
 from pytest_recode.render.show import shown as show_lines
 from tests.messages import assert_message
 from tests.projects import make_task
@@ -141,6 +141,19 @@ def test_a_damaged_transcript_is_not_taken_for_another_file(project: Path, show:
         assert_message(show(project, path).stderr, f"{path}, line 1: is damaged", "restore it")
     path.write_bytes(b"")
     assert_message(show(project, path).stderr, "is not a transcript", "give a file of DIR/episodes/")
+
+
+def test_a_damaged_retry_is_one_line(project: Path, show: Show) -> None:
+    path = transcript(project)
+    begin, rest = path.read_bytes().split(b"\n", 1)
+    path.write_bytes(begin + b'\n{"event": "retry", "time": 9.0, "model": "m", "pause": 1.0}\n' + rest)
+    assert_message(show(project, path).stderr, f"{path}, line 2: is damaged", "restore it")
+
+
+def test_a_difference_of_line_ends_is_no_equality() -> None:
+    assert diff("a\nb\n", "a\nb\n") == []
+    for other in ("a\nb", "a\r\nb\r\n"):
+        assert diff("a\nb\n", other) == ["@@ only line ends differ @@"]
 
 
 def completions(place: Path, *words: str) -> list[str]:

@@ -17,11 +17,11 @@ from pytest_recode.models import Message, Model, Reply, Tool, ToolCall
 from pytest_recode.records.checkpoint import typed_field
 
 MAX_TOKENS = 40_000
-OF_EACH_MESSAGE = 4
-"""Tokens that a provider adds to each message."""
 """Of a memory, however large the model's context window is: every call pays for all of it."""
 MAX_TOKENS_UNKNOWN = 30_000
-"""The same, where the size of the context window is not known."""
+"""Like MAX_TOKENS, where the size of the context window is not known."""
+OF_EACH_MESSAGE = 4
+"""Tokens that a provider adds to each message."""
 MIN_TOKENS = 1_000
 """Where brief and state fill a window, the provider says so better than an empty memory would."""
 CHARACTERS = 3.5

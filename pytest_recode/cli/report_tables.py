@@ -27,9 +27,6 @@ from pytest_recode.render.report_table import Rows, Table
 from pytest_recode.render.words import plural
 from pytest_recode.wording import some_of
 
-Makers = Mapping[str, Callable[[], Table | None]]
-"""Functions that create tables, by name. They return None without data."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowsOfRuns:

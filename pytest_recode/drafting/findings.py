@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pytest_recode.drafting.repository import Module, imports_of
@@ -103,7 +103,8 @@ def hazards(modules: Mapping[str, Module], target: str, name: str) -> list[Findi
             head, _, last = _dotted(call.func).rpartition(".")
             source = imported.get(head or last)
             if source is None:
-                pending.append((where, last)) if not head else None
+                if not head:
+                    pending.append((where, last))
             elif head:  # of a module: `from package import module` or `import package.module as module`
                 pending.append((f"{source.module}.{source.name}" if source.name else source.module, last))
             else:
@@ -133,8 +134,9 @@ def _in_function(module: Module, node: Function) -> Iterator[Finding]:
             yield finding("GPU", each, repr(each.value))
 
 
-def _in_call(call: ast.Call, shared: set[str], imported: Mapping[str, str], finding: object) -> Iterator[Finding]:
-    assert callable(finding)
+def _in_call(
+    call: ast.Call, shared: set[str], imported: Mapping[str, str], finding: Callable[[str, ast.AST, str], Finding]
+) -> Iterator[Finding]:
     dotted = _dotted(call.func)
     head, _, last = dotted.rpartition(".")
     if head in shared and last in _MUTATING:

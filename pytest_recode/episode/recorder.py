@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -158,33 +158,32 @@ def open_recorder(
             " file, or give another --recode-out"
         )
     stored = stored_episode(out / "checkpoints" / name, plan.nodeid, files)
-    transcript = Transcript(out / "episodes" / name, left.abandoned, files)
     stores = (cast.agent.needs_model or cast.agent.needs_person) and plan.replay is None
-    checkpoints = CheckpointWriter(out / "checkpoints" / name, plan.nodeid, files) if stores else None
-    facts = episode_facts(plan, settings, cast, sandbox, transcript.path.relative_to(out).as_posix())
-    recorder = EpisodeRecorder(
-        facts=facts,
-        transcript=transcript,
-        meter=Meter(ledger=ledger, transcript=transcript, clock=clock, total=left.usage, counted=set(left.calls)),
-        checkpoints=checkpoints,
-        left=left,
-        stored=stored,
-        on_turn=on_turn,
-        start=time.monotonic() - sum(turn.seconds for turn in stored.turns),
-        turns=list(stored.turns),
-        files=files,
-        answers=out / ANSWERS if cast.gateway is not None else None,
-    )
-    try:
-        yield recorder
-    except BaseException as error:
-        with suppress(RecordsError):  # the run ends for the error that came first
-            if not recorder.start_logged:
-                recorder.log_start()
-            by = str(error) if isinstance(error, (RecordsError, Stopped)) else type(error).__name__
-            transcript.interrupted(by, len(recorder.turns))
-        raise
-    finally:
-        transcript.close()
+    with ExitStack() as opened:
+        transcript = Transcript(out / "episodes" / name, left.abandoned, files)
+        opened.callback(transcript.close)
+        checkpoints = CheckpointWriter(out / "checkpoints" / name, plan.nodeid, files) if stores else None
         if checkpoints is not None:
-            checkpoints.close()
+            opened.callback(checkpoints.close)
+        recorder = EpisodeRecorder(
+            facts=episode_facts(plan, settings, cast, sandbox, transcript.path.relative_to(out).as_posix()),
+            transcript=transcript,
+            meter=Meter(ledger=ledger, transcript=transcript, clock=clock, total=left.usage, counted=set(left.calls)),
+            checkpoints=checkpoints,
+            left=left,
+            stored=stored,
+            on_turn=on_turn,
+            start=time.monotonic() - sum(turn.seconds for turn in stored.turns),
+            turns=list(stored.turns),
+            files=files,
+            answers=out / ANSWERS if cast.gateway is not None else None,
+        )
+        try:
+            yield recorder
+        except BaseException as error:
+            with suppress(RecordsError):  # the run ends for the error that came first
+                if not recorder.start_logged:
+                    recorder.log_start()
+                by = str(error) if isinstance(error, (RecordsError, Stopped)) else type(error).__name__
+                transcript.interrupted(by, len(recorder.turns))
+            raise

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import symtable
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from pytest_recode.feedback import source
 from pytest_recode.feedback.source import Definition, Source
-
-BUILTINS = frozenset(dir(builtins))
 
 _DYNAMIC = frozenset({"globals", "vars", "getattr", "eval", "exec", "locals"})
 """Functions with which a statement may use names from its strings."""

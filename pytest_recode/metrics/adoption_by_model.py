@@ -97,7 +97,7 @@ def judge(
     known: dict[Path, dict[str, list[dict[str, Any]]]] = {}
     for place in places:
         if place.run not in known:
-            known[place.run] = _stored(_file(place.run, name))
+            known[place.run] = _stored(_file(place.run, name), name)
     new = [place for place in places if place.key not in known[place.run]]
     tokens = sum(len(message.content) for place in new for message in prompt(place.pair)) // 4
     if new:
@@ -249,11 +249,17 @@ def _file(run: Path, name: str) -> Path:
     return run / "adoption" / f"{slug}.jsonl"
 
 
-def _stored(path: Path) -> dict[str, list[dict[str, Any]]]:
-    if not path.exists():
-        return {}
-    lines = [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
-    return {line["key"]: line["items"] for line in lines}
+def _stored(path: Path, model: str) -> dict[str, list[dict[str, Any]]]:
+    """What `model` has judged already, by key. Models whose names differ only in punctuation share a file."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for number, text in enumerate(path.read_bytes().split(b"\n")[:-1] if path.exists() else (), 1):
+        try:
+            line = json.loads(text)
+            if line["model"] == model:
+                found[line["key"]] = line["items"]
+        except (ValueError, KeyError, TypeError):
+            raise UserError(f"{path}: line {number} is damaged: remove it, and the model is asked again") from None
+    return found
 
 
 def _store(path: Path, line: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from pytest_recode.metrics.score import RowKey, row_key
 from pytest_recode.records.episode_summary import EpisodeSummary
 
 
@@ -24,20 +25,20 @@ class BudgetEnd:
 def budget_end(records: Sequence[EpisodeSummary]) -> BudgetEnd | None:
     """The end of the budget of a run, whose records are in the order in which episodes ended; None if it was not reached.
 
-    An episode costs as much as the mean of the completed ones of the same model and policy.
+    An episode costs as much as the mean of the completed ones of the same row of the summary.
     """
     ended = [record for record in records if _stopped(record)]
     if not ended:
         return None
-    costs: dict[tuple[str | None, str], list[float]] = {}
+    costs: dict[RowKey, list[float]] = {}
     for record in records:
         cost = record["usage"]["cost_usd"]
         if record["outcome"] != "error" and cost is not None:
-            costs.setdefault((record["model"], record["feedback"]), []).append(cost)
+            costs.setdefault(row_key(record), []).append(cost)
     rest = 0.0
     known = True
     for record in ended:
-        like = costs.get((record["model"], record["feedback"]))
+        like = costs.get(row_key(record))
         known = known and like is not None
         rest += max(fmean(like) - (record["usage"]["cost_usd"] or 0.0), 0.0) if like else 0.0
     return BudgetEnd(finished=records.index(ended[0]), ended=len(ended), rest_usd=rest if known else None)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_recode.metrics.attempt import DATES, Attempt
-from pytest_recode.metrics.passing import last_day
+from pytest_recode.metrics.contamination import last_day
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,9 +58,9 @@ def commonest(classes: Sequence[str]) -> str:
 def classes(attempts: Iterable[Attempt]) -> dict[str, int]:
     """The number of unsolved attempts in each of CLASSES, including zeros."""
     # Attempts of a run share equal turns, of which there are few
-    played = [attempt for attempt in attempts if attempt.turns]
-    turns = {id(attempt.turns[-1]): attempt for attempt in played}
-    numbers = Counter(id(attempt.turns[-1]) for attempt in played if attempt.outcome == "unsolved")
+    unsolved = [attempt for attempt in attempts if attempt.turns and attempt.outcome == "unsolved"]
+    turns = {id(attempt.turns[-1]): attempt for attempt in unsolved}
+    numbers = Counter(id(attempt.turns[-1]) for attempt in unsolved)
     counts: Counter[str | None] = Counter()
     for turn, number in numbers.items():
         counts[of_attempt(turns[turn])] += number

@@ -48,6 +48,8 @@ def sufficient(units: Sequence[Unit], item: Fraction | None, *, tasks: int, rows
         return Fraction(p_value(repeated)) < LEVEL / rows or interval_within(repeated, item, ALLOWED)
 
     most = MOST_TASKS // tasks
+    if most < 2:
+        return None
     few, enough = 1, 2
     while not suffice(min(enough, most)):
         if enough >= most:

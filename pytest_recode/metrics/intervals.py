@@ -37,7 +37,7 @@ def of_share(clusters: Iterable[Sums], *, tasks: float, attempts: int) -> Interv
     the number of clusters (Korn and Graubard 1998; Dean and Pagano 2015). V is the linearised variance of a ratio between
     clusters. The effective size is at most `attempts`.
 
-    Special cases: plain Wilson if each cluster is one outcome; Wilson of `tasks` if all or none were solved, because no spread
+    Special cases: plain Wilson if each cluster is one outcome of one attempt; Wilson of `tasks` if all or none were solved, because no spread
     between clusters can be estimated; Wilson of `attempts` if there is one cluster, for which the interval then applies.
     """
     found = list(clusters)
@@ -45,7 +45,8 @@ def of_share(clusters: Iterable[Sums], *, tasks: float, attempts: int) -> Interv
     if not total:
         return 0.0, 1.0
     share = sum(value for value, _ in found) / total
-    if all(weight == 1 and value in (0, 1) for value, weight in found) or len(found) < 2:
+    one_each = len(found) == attempts and all(weight == 1 and value in (0, 1) for value, weight in found)
+    if one_each or len(found) < 2:
         return wilson(share * attempts, attempts)
     if share in (0, 1):
         return wilson(share * tasks, tasks)

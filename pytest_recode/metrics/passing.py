@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import calendar
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from pytest_recode.metrics.attempt import Attempt, Row, Snippet
-from pytest_recode.metrics.intervals import Interval, Sums, of_difference, of_share
+from pytest_recode.metrics.intervals import Interval, Sums, of_share
 from pytest_recode.metrics.paired import Difference, Unit, paired
 
 FEW_PAPERS = 5
@@ -48,7 +46,7 @@ def passed(attempts: Iterable[Attempt], *, within: int | None = 1) -> Passed:
     """
     everything = tuple(attempts)
     found = scored(everything, within)
-    all_lines = {attempt.task: _snippet(attempt).lines for attempt in everything}
+    all_lines = {attempt.task: snippet_of(attempt).lines for attempt in everything}
     solved = sum((score for _, score in found.values()), Fraction())
     lines_solved = sum((snippet.lines * score for snippet, score in found.values()), Fraction())
     lines = sum(snippet.lines for snippet, _ in found.values())
@@ -83,66 +81,6 @@ def by_length(attempts: Iterable[Attempt]) -> dict[str, Passed]:
 
 def band(lines: int) -> str:
     return next(_band_name(one) for one in BANDS if lines >= one[0] and (one[1] is None or lines <= one[1]))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contamination:
-    """Snippets of papers dated after a model's knowledge cutoff, against all others."""
-
-    cutoff: str
-    date: str  # name of the compared date
-    after: Passed
-    before: Passed
-    undated: int  # snippets whose paper lacks that date; on neither side
-    difference: float | None  # Scaled Pass@1 after minus before
-    interval: Interval | None  # by papers; None with fewer than FEW_PAPERS on either side
-
-
-def contamination(attempts: Sequence[Attempt], *, date: str = "first_commit_date") -> Contamination | None:
-    """Compare snippets after and before the model's knowledge cutoff. None if the cutoff is unknown.
-
-    A cutoff that names a month or a year means its last day. As in the paper, but with each model's own cutoff; the paper's
-    "contamination-safe" papers are `safe_papers`.
-    """
-    cutoff = next((attempt.cutoff for attempt in attempts if attempt.cutoff), "")
-    if not cutoff:
-        return None
-    end = last_day(cutoff)
-    dated = [attempt for attempt in attempts if _snippet(attempt).dates.get(date)]
-    after = [attempt for attempt in dated if _snippet(attempt).dates[date] > end]
-    before = [attempt for attempt in dated if _snippet(attempt).dates[date] <= end]
-    one, other = passed(after), passed(before)
-    few = any(
-        len({_snippet(attempt).paper for attempt in part if attempt.played}) < FEW_PAPERS for part in (after, before)
-    )
-    return Contamination(
-        cutoff=cutoff,
-        date=date,
-        after=one,
-        before=other,
-        undated=len({attempt.task for attempt in attempts}) - len({attempt.task for attempt in dated}),
-        difference=None if one.scaled is None or other.scaled is None else one.scaled - other.scaled,
-        interval=None
-        if few
-        else of_difference(*((part.scaled or 0.0, part.scaled_interval or (0.0, 1.0)) for part in (other, one))),
-    )
-
-
-def last_day(cutoff: str) -> str:
-    """The last day of "2024", "2024-7" or "2024-07-17", as an ISO date. Raises `ValueError` for anything else."""
-    match = re.fullmatch(r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?", cutoff.strip())
-    if match is None or not 1 <= int(match[2] or 12) <= 12:
-        raise ValueError(f"{cutoff!r} is not a date such as 2024-10 or 2024-10-17")
-    year, month = int(match[1]), int(match[2] or 12)
-    return f"{year}-{month:02}-{int(match[3] or calendar.monthrange(year, month)[1]):02}"
-
-
-def safe_papers(attempts: Iterable[Attempt], *, date: str = "first_commit_date") -> tuple[str, ...]:
-    """Papers dated after the known cutoffs of all models in `attempts` (13 of 20, by first commit, for the 32 published)."""
-    everything = tuple(attempts)
-    ends = [last_day(attempt.cutoff) for attempt in everything if attempt.cutoff]
-    papers = {_snippet(attempt).paper: _snippet(attempt).dates.get(date, "") for attempt in everything}
-    return tuple(paper for paper, day in papers.items() if ends and day > max(ends))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,7 +225,8 @@ def impact(pairs: Iterable[tuple[Sequence[Attempt], Sequence[Attempt]]]) -> tupl
     return tuple(sorted(found, key=lambda one: (one.without - one.with_paper, one.task)))
 
 
-def _snippet(attempt: Attempt) -> Snippet:
+def snippet_of(attempt: Attempt) -> Snippet:
+    """The snippet that an attempt was asked for. Raises `ValueError` if the task has no number of lines."""
     if attempt.snippet is None:
         raise ValueError(f"{attempt.task} has no number of lines")
     return attempt.snippet
@@ -300,7 +239,7 @@ def scored(attempts: Iterable[Attempt], within: int | None) -> dict[str, tuple[S
     for attempt in attempts:
         if attempt.played:
             found.setdefault(attempt.task, []).append(attempt.solved_within(within))
-            snippets[attempt.task] = _snippet(attempt)
+            snippets[attempt.task] = snippet_of(attempt)
     return {task: (snippets[task], Fraction(sum(outcomes), len(outcomes))) for task, outcomes in found.items()}
 
 
@@ -309,7 +248,7 @@ def _with_errors(attempts: Iterable[Attempt], within: int | None, *, plain: bool
     weights: dict[str, int] = {}
     for attempt in attempts:
         found.setdefault(attempt.task, []).append(attempt.solved_within(within))
-        weights[attempt.task] = 1 if plain else _snippet(attempt).lines
+        weights[attempt.task] = 1 if plain else snippet_of(attempt).lines
     return sum((weights[task] * Fraction(sum(one), len(one)) for task, one in found.items()), Fraction())
 
 
@@ -339,7 +278,7 @@ def _interval(found: Scored, attempts: Sequence[Attempt], *, scaled: bool) -> In
 def _groups(attempts: Iterable[Attempt], key: Callable[[Snippet], str]) -> dict[str, list[Attempt]]:
     found: dict[str, list[Attempt]] = {}
     for attempt in attempts:
-        found.setdefault(key(_snippet(attempt)), []).append(attempt)
+        found.setdefault(key(snippet_of(attempt)), []).append(attempt)
     return found
 
 

@@ -42,15 +42,23 @@ class Score:
         return self.solved / self.episodes if self.episodes else 0.0
 
 
+RowKey = tuple[str, str, bool, str]
+"""Model (or agent, if there is none), policy, whether the paper was in the prompt, and format of the tasks."""
+
+
+def row_key(record: EpisodeSummary) -> RowKey:
+    """The row of the summary that an episode belongs to."""
+    return record["model"] or record["agent"], record["feedback"], record["paper"], record.get("format", "")
+
+
 def scores(records: Iterable[EpisodeSummary]) -> tuple[Score, ...]:
     """A Score per model, policy, presence of the paper and format of the tasks, in the order in which they first occur.
 
     Tokens and costs of errors are included, because they were paid.
     """
-    groups: dict[tuple[str, str, bool, str], list[EpisodeSummary]] = {}
+    groups: dict[RowKey, list[EpisodeSummary]] = {}
     for record in records:
-        key = (record["model"] or record["agent"], record["feedback"], record["paper"], record.get("format", ""))
-        groups.setdefault(key, []).append(record)
+        groups.setdefault(row_key(record), []).append(record)
     return tuple(_score(*key, group) for key, group in groups.items())
 
 

@@ -232,7 +232,7 @@ class EpisodeItem(RecodeItem):
 
         try:
             left = recover(path, outcome="error", stop="error", error=None, files=files)
-        except (OSError, ValueError):  # it had not started
+        except ValueError:  # it had not started
             raise self._not_played(UserError(f"{cut} before the episode started: raise that limit")) from None
         return ended(path, files) or cut.record(left)
 

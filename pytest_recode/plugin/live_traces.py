@@ -65,7 +65,8 @@ class LiveTraces:
         if not self._given:
             self._thread.start()
         self._given += 1
-        self._ended.put(record)
+        if not self._failure:  # otherwise nobody takes it
+            self._ended.put(record)
 
     def _send_all(self) -> None:
         while (record := self._ended.get()) is not None and not self._failure:

@@ -9,14 +9,17 @@ import importlib.util
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import pytest
 
+from pytest_recode.faults import RecordsError, UserError
 from pytest_recode.plugin.live_area import LiveArea, SharedOutput
 from pytest_recode.records.transcript_follow import Follower, Progress
 from pytest_recode.render.progress import Totals, table, totals_text, turn_text
+from pytest_recode.usage import Usage
 
 if TYPE_CHECKING:
     from pytest_recode.plugin.report import Reporter
@@ -128,7 +131,7 @@ class ProgressPlugin:
             latest = max((each for each in playing if each.judged), key=lambda each: each.since, default=None)
             if judged != reported:
                 turn = f"; {turn_text(latest)}" if latest is not None else ""
-                self._run.notify(f"{totals_text(self._totals(playing))}{turn}")
+                self._run.notify(f"{totals_text(self._totals())}{turn}")
             reported = judged
 
     def _draw(self, area: LiveArea, playing: list[Progress]) -> None:
@@ -140,22 +143,21 @@ class ProgressPlugin:
         if size.columns < 20 or size.lines < 4:
             area.erase()
             return
-        area.draw(table(playing, self._totals(playing), time.time(), width=size.columns - 1, rows=rows))
+        area.draw(table(playing, self._totals(), time.time(), width=size.columns - 1, rows=rows))
 
-    def _totals(self, playing: list[Progress]) -> Totals:
+    def _totals(self) -> Totals:
         records = list(self._reporter.records)
-        usages = [record["usage"] for record in records]
-        costs = [*(usage["cost_usd"] for usage in usages), *(each.cost_usd for each in playing)]
-        known = [cost for cost in costs if cost is not None]
+        spent = Usage(cost_usd=None)
+        with suppress(RecordsError, UserError):  # the episodes report it
+            spent = self._run.ledger_file.total  # not the sum of the records, of which several have a shared first turn
         return Totals(
             done=len(records),
             solved=sum(record["outcome"] == "solved" for record in records),
             errors=sum(record["outcome"] == "error" for record in records),
             episodes=len(self._run.collected.ids),
-            cost_usd=sum(known) if len(known) == len(costs) else None,
+            cost_usd=spent.cost_usd,
             max_cost=self._run.settings.max_cost,
-            tokens=sum(usage["prompt_tokens"] + usage["completion_tokens"] for usage in usages)
-            + sum(each.tokens for each in playing),
+            tokens=spent.prompt_tokens + spent.completion_tokens,
             seconds=time.monotonic() - (self._began or time.monotonic()),
             finished_here=self._finished,
         )

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from pytest_recode.faults import RecordsError, UserError
+from pytest_recode.faults import GatewayError, ModelError, RecordsError, UserError
 from pytest_recode.plugin.items import EpisodeItem
 from pytest_recode.plugin.report_data import ValidationData, data_of
 
@@ -123,14 +123,17 @@ def _without_temperature(run: Run, records: Sequence[EpisodeSummary]) -> str:
         return ""
     from pytest_recode.gateway.client import facts
 
-    found = [
-        name
-        for name, temperature in set_for.items()
-        if temperature is not None
-        and name in run.settings.models
-        and run.registry.model(name).gateway
-        and not facts(run.gateway, name, temperature).takes_temperature
-    ]
+    try:
+        found = [
+            name
+            for name, temperature in set_for.items()
+            if temperature is not None
+            and name in run.settings.models
+            and run.registry.model(name).gateway
+            and not facts(run.gateway, name, temperature).takes_temperature
+        ]
+    except (GatewayError, ModelError):  # it has ended, which the episodes report
+        return ""
     if not found:
         return ""
     return f"temperature: not sent to models that accept none: {', '.join(found)} (records have the value that was set)"

@@ -178,6 +178,7 @@ _EPISODE_VIEWED = object_of(settings=object_of(turns=whole_number(1)))
 _VIEWED: Mapping[str, Check] = {
     "episode": _EPISODE_VIEWED,
     "resumed": _EPISODE_VIEWED,
+    "retry": object_of(error=TEXT, message=TEXT),
     "turn": object_of(
         cases=list_of(object_of(id=TEXT, kind=TEXT, exception=or_null(TEXT))),
         tampering=list_of(TEXT),

@@ -50,7 +50,7 @@ def write(merge: Merge, out: Path) -> None:
             (place / LEDGER).write_bytes(ledger)
         if unreadable:
             (place / UNREADABLE).write_bytes(b"".join(unreadable))
-        (place / MERGED).write_text(_description(merge))
+        (place / MERGED).write_text(_description(merge), encoding="utf-8")
         rewrite(place / RESULTS, [record for part in merge.parts for record in part.records])
 
 

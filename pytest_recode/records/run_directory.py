@@ -75,10 +75,10 @@ def subdirectory(path: Path) -> Path:
 
 def replaced(path: Path, text: str) -> None:
     """Write a whole file atomically, so that a process that is killed here leaves the old or the new version."""
-    fresh = path.with_suffix(".new")
+    fresh = path.with_name(f".{path.name}.new")
     with writing(path):
         try:
-            fresh.write_text(text)
+            fresh.write_text(text, encoding="utf-8")
             fresh.replace(path)
         except OSError:
             fresh.unlink(missing_ok=True)

@@ -42,7 +42,7 @@ class Progress:
 
 _EVENT = re.compile(rb'\{"event": "(\w+)", "time": ([\d.]+)')
 _FROM_USER = re.compile(rb'"role": "(?:user|tool)"')
-_REFUSED = re.compile(rb'"error": "rate-limit"')
+_REFUSED = re.compile(rb'"error": "model:rate-limit"')
 _PARSED = (b"episode", b"resumed", b"usage", b"turn", b"feedback")
 _BEGINNING = 200  # bytes of a line in which the fields of a message stand before its content
 _WAITS = {b"action": SANDBOX, b"result": SANDBOX, b"grading": TESTS, b"retry": RETRY}

@@ -82,13 +82,14 @@ def last_messages(path: Path, files: RunFiles = LOCAL) -> dict[str, str]:
 
 
 def recover(path: Path, *, outcome: str, stop: str, error: ErrorRecord | None, files: RunFiles = LOCAL) -> Record:
-    """The record of an interrupted episode, from the lines of its transcript. Raises `ValueError` without a first line."""
+    """The record of an interrupted episode, from the lines of its transcript. Raises `ValueError` without a first line,
+    also if there is no file, and `UserError` for a damaged one."""
     facts: EpisodeFacts | None = None
     turns: dict[int, TurnRecord] = {}
     usages: list[Usage] = []
     began = last = 0.0
     abandoned = Abandoned()
-    for line in _lines(path, files):
+    for line in _lines(path, files, missing=True):
         last = line["time"]
         abandoned.take(line)
         if line["event"] == "episode":  # the cost from before the episode started again still counts
@@ -116,9 +117,11 @@ def recover(path: Path, *, outcome: str, stop: str, error: ErrorRecord | None, f
 
 
 def ended(path: Path, files: RunFiles = LOCAL) -> Record | None:
-    """The record in the last line of a transcript; None for an interrupted episode."""
-    *_, last = _lines(path, files)
-    return cast("Record", _without_line_fields(last)) if last["event"] == "end" else None
+    """The record in the last line of a transcript; None for an episode that was interrupted, or has not started."""
+    lines = list(_lines(path, files, missing=True))
+    if not lines or lines[-1]["event"] != "end":
+        return None
+    return cast("Record", _without_line_fields(lines[-1]))
 
 
 @overload

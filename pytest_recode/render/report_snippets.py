@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
-from pytest_recode.metrics import passing
+from pytest_recode.metrics import contamination, passing
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.passing import Passed, passed
 from pytest_recode.render.report_ablation import ablations, impact
@@ -115,10 +115,10 @@ def _scores(rows: Rows, lacking: Mapping[Row, int]) -> Table:
 
 def _contaminations(rows: Rows, everything: Rows, date: str) -> Table:
     kind = date.removesuffix("_commit_date")
-    safe = passing.safe_papers((one for group in everything.values() for one in group), date=date)
+    safe = contamination.safe_papers((one for group in everything.values() for one in group), date=date)
     found, unknown = [], []
     for row, attempts in rows.items():
-        one = passing.contamination(attempts, date=date)
+        one = contamination.contamination(attempts, date=date)
         if one is None:
             unknown.append(row.model)
             continue

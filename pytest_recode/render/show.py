@@ -220,8 +220,9 @@ def _targets(targets: Mapping[str, str], before: Mapping[str, str] | None) -> It
 
 
 def diff(before: str, after: str) -> list[str]:
-    """A unified diff without the file names; [] if the texts are equal."""
-    return list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm=""))[2:]
+    """A unified diff without the file names; [] if and only if the texts are equal."""
+    rows = list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm=""))[2:]
+    return rows or ["@@ only line ends differ @@"] * (before != after)
 
 
 def _failures(cases: Sequence[CaseRecord], details: Sequence[StoredCase]) -> Iterator[Line]:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from threading import Event, Lock, Thread
 
 from pytest_recode.faults import SandboxError, UserError
@@ -24,6 +25,14 @@ MOST_SECOND = 3
 
 IDLE_SECONDS = 60.0
 """Seconds without a launch after which a warm parent is ended: a worker that waits for a model for minutes keeps no processes for that."""
+
+
+@dataclass(slots=True)
+class _Starting:
+    """Threads that wait for a parent, or start it: the one that holds `lock` starts it."""
+
+    lock: Lock = field(default_factory=Lock)
+    threads: int = 0
 
 
 class Parents:
@@ -42,7 +51,7 @@ class Parents:
         self._warm: OrderedDict[WarmKey, WarmParent] = OrderedDict()
         self._bases: dict[WarmKey, WarmParent] = {}  # first parent of each second parent
         self._launching: Counter[WarmKey] = Counter()  # threads that have a parent but have not launched yet
-        self._starting: dict[WarmKey, Lock] = {}  # held while the parent is started
+        self._starting: dict[WarmKey, _Starting] = {}
         self._used: dict[WarmKey, float] = {}  # time of the latest launch
         self._lock = Lock()  # of all above; never held while a parent is started or launches
         self._closed = Event()
@@ -88,14 +97,11 @@ class Parents:
         except TimeoutError as exc:
             raise SandboxError(f"the warm parent of {key.program} does not answer: {exc}") from exc
         finally:
-            with self._lock:
-                self._launching[key] -= 1
+            self._launched(key)
 
     def _get(self, key: WarmKey, limits: Limits) -> WarmParent:
         """The parent, counted in `_launching`. Starts it if there is none; other threads that want it wait for that."""
-        with self._lock:
-            starting = self._starting.setdefault(key, Lock())
-        with starting:
+        with self._alone(key):
             with self._lock:
                 self._check_open()
                 if key in self._warm:
@@ -107,6 +113,28 @@ class Parents:
                     self._close(key)
                 self._check_open()
                 return self._in_use(key)
+
+    @contextmanager
+    def _alone(self, key: WarmKey) -> Iterator[None]:
+        """Let one thread at a time start the parent."""
+        with self._lock:
+            starting = self._starting.setdefault(key, _Starting())
+            starting.threads += 1
+        try:
+            with starting.lock:
+                yield
+        finally:
+            with self._lock:
+                starting.threads -= 1
+                if not starting.threads:
+                    del self._starting[key]
+
+    def _launched(self, key: WarmKey) -> None:
+        """A thread that has the parent needs it no longer. No key is kept without need: those of shared judges have whole repositories."""
+        with self._lock:
+            self._launching[key] -= 1
+            if not self._launching[key]:
+                del self._launching[key]
 
     def _check_open(self) -> None:
         if self._closed.is_set():
@@ -151,8 +179,7 @@ class Parents:
             self._drop(first, base)
             raise ParentGone(str(exc)) from exc
         finally:
-            with self._lock:
-                self._launching[first] -= 1
+            self._launched(first)
 
     def _make_room(self, kind: Callable[[WarmKey], bool], most: int) -> None:
         of_kind = [key for key in self._warm if kind(key)]

@@ -73,7 +73,7 @@ def _left_out(node: Statement) -> Statement:
 
 
 _SKIPPED = (ast.JoinedStr, ast.Raise, ast.While, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Assert)
-_SKIPPED_FIELDS = frozenset({"annotation", "returns", "decorator_list", "type_params", "bases", "keywords_of_class"})
+_SKIPPED_FIELDS = frozenset({"annotation", "returns", "decorator_list", "type_params", "bases"})
 
 
 def _slots(node: ast.AST) -> Iterator[tuple[ast.AST, Callable[[ast.AST], None]]]:

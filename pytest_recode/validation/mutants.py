@@ -139,7 +139,6 @@ def _places(node: ast.AST, statement: ast.AST, definition: tuple[str, ...]) -> I
                 continue
             put: Put = partial(value.__setitem__, number) if isinstance(value, list) else partial(setattr, node, name)
             around = child if isinstance(child, ast.stmt) else statement
-            assert isinstance(around, ast.stmt) or isinstance(child, ast.AST)
             inner = (*definition, child.name) if isinstance(child, _DEFINITION) else definition
             if isinstance(around, ast.stmt):
                 yield _Place(node=child, put=put, statement=around, definition=definition)

@@ -234,6 +234,21 @@ def test_a_model_that_cannot_be_asked_is_one_line_and_what_was_paid_is_kept(
     assert len((played / "adoption/gpt-5-mini.jsonl").read_text().splitlines()) == 1
 
 
+def test_stored_judgements_of_another_model_are_not_used_and_a_damaged_line_is_named(
+    played: Path, chat_server: Serve, report: Report
+) -> None:
+    server = chat_server(lambda _: answer())
+    options = ("--table=adoption", "--adoption-model=gpt-5-mini", f"--api-base={server.url}")
+    assert report(played, *options).returncode == 0
+    path = played / "adoption/gpt-5-mini.jsonl"
+    lines = path.read_text()
+    path.write_text(lines.replace('"model": "gpt-5-mini"', '"model": "gpt-5/mini"'))  # whose file has the same name
+    assert "gpt-5-mini: 3 calls" in report(played, *options).stderr
+    assert len(server.requests) == 6
+    path.write_text('{"key": 1}\n' + lines)
+    assert_message(report(played, *options).stderr, f"{path}: line 1 is damaged", "remove it")
+
+
 def test_what_the_code_says_gives_no_orders(played: Path, chat_server: Serve, report: Report) -> None:
     """A server that obeys what stands outside of the marked sections finds nothing to obey."""
     path = played / "episodes/c.jsonl"

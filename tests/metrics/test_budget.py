@@ -47,3 +47,9 @@ def test_the_rest_is_unknown_if_a_row_has_no_finished_episode() -> None:
     assert end is not None
     assert end.rest_usd is None
     assert "an unknown amount" in words.budget_end(end)
+
+
+def test_an_episode_without_the_paper_is_none_of_the_row_with_it() -> None:
+    end = budget_end([episode("solved", [4], cost=2.0, paper=True), ended(0.1, paper=False)])
+    assert end is not None
+    assert end.rest_usd is None

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from pytest_recode.metrics.attempt import Attempt
+from pytest_recode.metrics.contamination import last_day
 from pytest_recode.metrics.dates import by_year, timeline
-from pytest_recode.metrics.passing import impact, last_day
+from pytest_recode.metrics.passing import impact
 from pytest_recode.metrics.published import year_of
 from pytest_recode.metrics.published_results import from_published
 from pytest_recode.metrics.record_attempts import from_record

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_recode.metrics.attempt import Failure
 from pytest_recode.metrics.errors import classes, commonest, of_attempt, of_failure
-from pytest_recode.metrics.record_attempts import from_record
+from pytest_recode.metrics.record_attempts import Equal, from_record
 from tests.metrics.samples import record, turn
 
 
@@ -59,3 +59,14 @@ def test_only_the_last_turn_of_the_unsolved_counts() -> None:
     counts = classes(found)
     assert {name: n for name, n in counts.items() if n} == {"functional": 1, "other": 1}
     assert len(counts) == 8
+
+
+@pytest.mark.parametrize("outcome", ["error", "solved"])
+def test_an_unsolved_attempt_counts_beside_one_that_ended_otherwise_after_an_equal_turn(outcome: str) -> None:
+    equal = Equal()
+    last = [turn(1, 3, failure={"kind": "exception", "exception": "NameError"})]
+    pair = [record("a", turns=last, outcome="unsolved"), record("b", turns=last, outcome=outcome)]
+    for ordered in (pair, pair[::-1]):
+        found = [from_record(one, "run", equal=equal) for one in ordered]
+        assert found[0].turns[-1] is found[1].turns[-1]
+        assert classes(found)["name"] == 1

@@ -128,3 +128,5 @@ def test_a_number_that_is_too_large_is_not_searched_for(monkeypatch: pytest.Monk
     monkeypatch.setattr(gate_verdict, "MOST_TASKS", 20)
     assert sufficient(of(1, 0, 4), None, tasks=5) is None
     assert sufficient(of(1, 0, 0), None, tasks=1) == 6
+    assert sufficient(of(1, 0, 10), None, tasks=11) is None  # twice as many are too many
+    assert sufficient(of(1, 0, 29), None, tasks=30) is None

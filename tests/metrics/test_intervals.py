@@ -47,6 +47,13 @@ def test_one_outcome_in_each_cluster_is_wilson() -> None:
     assert of_share([(1, 1), (0, 1), (1, 1)], tasks=3, attempts=3) == wilson(2, 3)
 
 
+def test_several_attempts_with_one_outcome_in_each_cluster_are_no_independent_outcomes() -> None:
+    """Six snippets of which three were solved in all five attempts: 30 attempts, and six observations."""
+    pass_at_1 = of_share([(1, 1)] * 3 + [(0, 1)] * 3, tasks=6, attempts=30)
+    assert pass_at_1 == of_share([(5, 5)] * 3 + [(0, 5)] * 3, tasks=6, attempts=30)
+    assert pass_at_1[0] < wilson(3, 6)[0] < wilson(15, 30)[0]
+
+
 def test_a_clustered_share_by_linear_algebra() -> None:
     """The variance of a ratio as the sandwich of a weighted regression on a constant, with clusters, as survey packages have it."""
     rng = np.random.default_rng(4)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_recode.metrics import passing
+from pytest_recode.metrics import contamination, passing
 from pytest_recode.metrics.attempt import Attempt
 from pytest_recode.metrics.intervals import wilson
 from pytest_recode.metrics.record_attempts import from_record
@@ -79,17 +79,17 @@ def test_by_paper_and_by_length() -> None:
     [("2024-02", "2024-02-29"), ("2024-7", "2024-07-31"), ("2024-07-17", "2024-07-17"), ("2023", "2023-12-31")],
 )
 def test_a_cutoff_ends_with_its_month(cutoff: str, day: str) -> None:
-    assert passing.last_day(cutoff) == day
+    assert contamination.last_day(cutoff) == day
 
 
-@pytest.mark.parametrize("cutoff", ["", "unknown", "2024-13", "24-01"])
+@pytest.mark.parametrize("cutoff", ["", "unknown", "2024-13", "24-01", "2024-02-30", "2024-02-00", "2024-00", "0000"])
 def test_what_is_no_cutoff(cutoff: str) -> None:
     with pytest.raises(ValueError, match="date such as 2024-10"):
-        passing.last_day(cutoff)
+        contamination.last_day(cutoff)
 
 
 def test_contamination_by_hand() -> None:
-    found = passing.contamination(
+    found = contamination.contamination(
         attempts(
             snippet("old", "a", 10, solved=True, cutoff="2024-06", dates={"first_commit_date": "2024-06-30"}),
             snippet("new", "a", 10, solved=False, cutoff="2024-06", dates={"first_commit_date": "2024-07-01"}),
@@ -104,7 +104,7 @@ def test_contamination_by_hand() -> None:
 
 
 def test_no_cutoff_no_contamination() -> None:
-    assert passing.contamination(attempts(snippet("A", "a", 1, solved=True))) is None
+    assert contamination.contamination(attempts(snippet("A", "a", 1, solved=True))) is None
 
 
 def test_the_papers_worth_by_hand() -> None:

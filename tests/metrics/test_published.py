@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_recode.metrics import passing
+from pytest_recode.metrics import contamination, passing
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.intervals import wilson
 from pytest_recode.metrics.published_results import from_published
@@ -106,7 +106,7 @@ def test_a_run_that_passes_the_same_has_the_same_numbers(models: dict[str, tuple
 
 def test_thirteen_papers_are_after_every_cutoff(models: dict[str, tuple[Attempt, ...]]) -> None:
     everything = [one for attempts in models.values() for one in attempts]
-    safe = passing.safe_papers(everything)
+    safe = contamination.safe_papers(everything)
     assert len(safe) == 13
     assert "minp" not in safe  # the published file gives its last commit as its first
 
@@ -136,7 +136,7 @@ def test_the_threshold_of_hard_can_be_set(models: dict[str, tuple[Attempt, ...]]
 
 
 def test_contamination_of_a_published_model(models: dict[str, tuple[Attempt, ...]]) -> None:
-    found = passing.contamination(models["Gemini-2.5-Pro-Preview-05-06"])
+    found = contamination.contamination(models["Gemini-2.5-Pro-Preview-05-06"])
     assert found is not None
     assert (found.cutoff, found.after.snippets, found.before.snippets, found.undated) == ("2025-01", 143, 69, 0)
     assert found.after.lines + found.before.lines == 1449

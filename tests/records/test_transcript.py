@@ -12,7 +12,7 @@ from pytest_recode.episode import Move, Turn
 from pytest_recode.records import record
 from pytest_recode.records.record import EpisodeFacts
 from pytest_recode.records.transcript import Transcript, name
-from pytest_recode.records.transcript_reader import earlier, recover
+from pytest_recode.records.transcript_reader import earlier, ended, recover
 from pytest_recode.usage import Usage
 from pytest_recode.verdict import Case, Outcome, Verdict
 from tests.metrics import samples
@@ -125,6 +125,14 @@ def test_lines_of_an_agents_own_have_any_fields(tmp_path: Path) -> None:
         made.log(event, {"turn": "the second", "files": 7})
     made.close()
     assert earlier(made.path).turns == {1}
+
+
+def test_an_episode_without_lines_has_not_started(tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").touch()
+    for path in (tmp_path / "missing.jsonl", tmp_path / "empty.jsonl"):
+        assert ended(path) is None
+        with pytest.raises(ValueError, match="no first line"):
+            recover(path, outcome="error", stop="error", error=None)
 
 
 def test_recover_needs_a_first_line(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ EPISODE = (
         {"waiting": MODEL, "since": 2.0},
     ),
     (line("retry", 2.5, model="m", error="server", message="", pause=1.0), {"waiting": RETRY, "since": 2.5}),
-    (line("retry", 2.7, model="m", error="rate-limit", message="", pause=1.0), {"waiting": LIMIT, "since": 2.7}),
+    (line("retry", 2.7, model="m", error="model:rate-limit", message="", pause=1.0), {"waiting": LIMIT, "since": 2.7}),
     (line("usage", 3.0, **COST), {"tokens": 15, "cost_usd": 0.25}),
     (line("message", 3.0, turn=1, step=1, role="assistant", content="é" * 40), {}),
     (line("action", 4.0, turn=1, step=1, kind="run"), {"waiting": SANDBOX, "since": 4.0}),

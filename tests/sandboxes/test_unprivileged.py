@@ -168,3 +168,19 @@ def test_a_root_that_cannot_change_its_user_is_refused() -> None:
     output = subprocess.run(dropped, capture_output=True, text=True, check=True).stdout
     assert "root runs pytest without CAP_KILL, CAP_SETUID" in output
     assert "run pytest as another user than root" in output
+
+
+def test_a_command_that_cannot_be_started_leaves_no_open_file(bench: Bench) -> None:
+    """The first pipe is made and the second one not, for lack of file descriptors."""
+    with bench.probe(persistent=True) as probe:
+        before, after, message = probe.ask(
+            "import os, resource; from _recode.runtime import command_runner\n"
+            "free = os.open('/dev/null', os.O_RDONLY); os.close(free)\n"
+            "resource.setrlimit(resource.RLIMIT_NOFILE, (free + 3, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))\n"
+            "taken = lambda: [each for each in range(free + 3) if os.path.lexists(f'/proc/self/fd/{each}')]\n"
+            "result = [taken()]\n"
+            "try: command_runner.run(['true'], cwd='.', seconds=60, output_limit=99)\n"
+            "except OSError as error: result += [taken(), str(error)]\n"
+        )
+        assert "Too many open files" in message
+        assert after == before

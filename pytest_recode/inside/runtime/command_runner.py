@@ -68,9 +68,16 @@ def run(
     """
     environ = dict(os.environ if env is None else env)
     output, writer = os.pipe()
-    report, reporter = os.pipe()
-    if os.fork() == 0:
-        _start(list(argv), cwd, environ, writer, reporter)
+    opened = [output, writer]
+    try:
+        report, reporter = os.pipe()
+        opened += [report, reporter]
+        if os.fork() == 0:
+            _start(list(argv), cwd, environ, writer, reporter)
+    except OSError:  # a command has used up the processes or the open files
+        for each in opened:
+            os.close(each)
+        raise
     os.close(writer)
     os.close(reporter)
     collected = _Output(output_limit)

@@ -11,6 +11,7 @@ Stdlib, the runtime and the wire, Python 3.9+.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -233,17 +234,12 @@ class _Workspace:
         }
 
     def op_targets(self, paths: list[str]) -> dict[str, dict[str, Any]]:
-        """The contents of the targets, and why other targets do not count: no plain file, or more than MAX_READ bytes."""
+        """The contents of the targets that are plain files of at most MAX_READ bytes."""
         files: dict[str, bytes] = {}
-        ignored: dict[str, str] = {}
         for path in paths:
-            try:
-                with _Guard(path):
-                    files[path] = self.tree.read(path, MAX_READ)
-            except Refusal as refusal:
-                if os.path.lexists(path):
-                    ignored[path] = str(refusal)
-        return {"files": files, "ignored": ignored}
+            with contextlib.suppress(Refusal), _Guard(path):
+                files[path] = self.tree.read(path, MAX_READ)
+        return {"files": files}
 
     def _matches(self, pattern: re.Pattern[str], path: str) -> Iterator[str]:
         try:

@@ -1,4 +1,4 @@
-"""Which row is better, and how certain is that: the sentences at the top of the overview."""
+"""Which row is better, and is the difference significant: the sentences at the top of the overview."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_recode.render.report import shown
 from pytest_recode.render.report_table import Rows, listed
 from pytest_recode.render.words import plural
 
-CERTAIN = 0.05
+LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class Contrast:
     tasks: str = "none"
     p: str = ""
     p_adjusted: str = ""
-    certain: bool = False
+    significant: bool = False
     equal: bool = False
     adjusted: float | None = None
 
@@ -76,17 +76,17 @@ def _answer(
 def _verdict(contrasts: Sequence[Contrast], limit: str) -> str:
     if not contrasts:
         return "There is no other row to compare it with."
-    certain = [each.other for each in contrasts if each.certain]
-    open_ = [each.other for each in contrasts if not (each.certain or each.equal)]
+    significant = [each.other for each in contrasts if each.significant]
+    open_ = [each.other for each in contrasts if not (each.significant or each.equal)]
     equal = [each.other for each in contrasts if each.equal]
     sentences = []
     if equal:
         sentences.append(f"Equally good on the tasks that both played: {listed(equal, 'and')}.")
-    if certain:
-        sentences.append(f"It is better than {listed(certain, 'and')} (adjusted p < {CERTAIN}).")
+    if significant:
+        sentences.append(f"It is better than {listed(significant, 'and')} (adjusted p < {LEVEL}).")
     if open_:
         sentences.append(
-            f"It is not certain that it is better than {listed(open_, 'or')} (adjusted p is not below {CERTAIN})."
+            f"The difference from {listed(open_, 'or')} is not significant (adjusted p is not below {LEVEL})."
         )
         sentences.append(limit)
     return " ".join(filter(None, sentences))
@@ -95,7 +95,7 @@ def _verdict(contrasts: Sequence[Contrast], limit: str) -> str:
 def _contrasts(
     best: Row, others: Sequence[Row], rows: Rows, names: Mapping[Row, str]
 ) -> tuple[tuple[Contrast, ...], str]:
-    """The contrasts, and a sentence if no difference could be certain with so few tasks and so many rows."""
+    """The contrasts, and a sentence if no difference could be significant with so few tasks and so many rows."""
     results = [compare(rows[other], rows[best]) for other in others]
     tested = [result for result in results if result is not None]
     # The best row was chosen among all pairs, so the p values are adjusted for all of them
@@ -115,10 +115,10 @@ def _contrasts(
 
 
 def _limit(least: float, units: str, pairs: int) -> str:
-    if least * pairs < CERTAIN:
+    if least * pairs < LEVEL:
         return ""
     of = f" and {pairs} pairs of rows" if pairs > 1 else ""
-    return f"With {units}{of}, no difference can be certain: the smallest possible adjusted p is {shown('p', min(1.0, least * pairs))}."
+    return f"With {units}{of}, no difference can be significant: the smallest possible adjusted p is {shown('p', min(1.0, least * pairs))}."
 
 
 def _contrast(other: str, differ: str, result: Comparison | None, adjusted: float | None) -> Contrast:
@@ -132,7 +132,7 @@ def _contrast(other: str, differ: str, result: Comparison | None, adjusted: floa
         tasks=f"{len(result.only_second)} / {len(result.only_first)} of {result.pairs}",
         p=shown("p", result.p),
         p_adjusted=shown("p", adjusted),
-        certain=adjusted < CERTAIN,
+        significant=adjusted < LEVEL,
         equal=result.difference == 0,
         adjusted=adjusted,
     )

@@ -10,6 +10,7 @@ from pytest_recode.metrics.attempt import Attempt, Row, TurnScore
 from pytest_recode.metrics.compare import Comparison, compare
 from pytest_recode.metrics.intervals import holm
 from pytest_recode.metrics.rows import differences
+from pytest_recode.render.html.answer import LEVEL
 from pytest_recode.render.html.matrix import outcome_text
 from pytest_recode.render.html.names import Pages, episode_key
 from pytest_recode.render.report import shown
@@ -89,7 +90,7 @@ def _test(first: str, second: str, result: Comparison, p: float) -> str:
     else:
         better, worse = (second, first) if result.difference > 0 else (first, second)
         ends = ends if result.difference > 0 else (-ends[1], -ends[0])
-        begin = f"{better} solves {abs(100 * result.difference):.2f} points more than {worse}; this is {'' if p < 0.05 else 'not '}certain"
+        begin = f"{better} solves {abs(100 * result.difference):.2f} points more than {worse}; this is {'' if p < LEVEL else 'not '}significant"
     return (
         f"{begin} (95 % interval: {shown('interval', ends)}; p = {shown('p', result.p)}, adjusted for all pairs on this page:"
         f" {shown('p', p)}; paired test of {result.units})."

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
+from pytest_recode.metrics.contamination import last_day
 from pytest_recode.metrics.errors import CLASSES, PUBLISHED_FUNCTIONAL
-from pytest_recode.metrics.passing import last_day
 from pytest_recode.render.html.bars import first_label, legend_height, stacked
 from pytest_recode.render.html.chart import (
     COLOURS,
