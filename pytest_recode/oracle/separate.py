@@ -23,7 +23,14 @@ from pytest_recode.inside.wire import frames, messages
 from pytest_recode.oracle.kept_grader import KeptGrader
 from pytest_recode.oracle.programs import GRADER, import_roots
 from pytest_recode.oracle.steps import exception_of
-from pytest_recode.oracle.switchboard import START_SECONDS, OpenCase, Switchboard, how_it_ended, launch
+from pytest_recode.oracle.switchboard import (
+    START_SECONDS,
+    OpenCase,
+    Switchboard,
+    how_it_ended,
+    launch,
+    not_if_stopped_since,
+)
 from pytest_recode.sandboxes import Connection, Sandbox
 from pytest_recode.task import Files, Limits, Parts, Task, candidate_files
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict, legible
@@ -226,6 +233,7 @@ class _SeparateGrading:
                     )
                 message = frames.fill_message(fill, frame)
             except TimeoutError:
+                not_if_stopped_since(self.start)
                 self._grader_ended(f"the test did not end within {self.limits.test_seconds:g} s", "timeout")
             except (EOFError, ConnectionError):
                 how = how_it_ended(grader) or "closed its pipe"

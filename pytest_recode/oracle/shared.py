@@ -19,7 +19,7 @@ from pytest_recode.inside.shared_grader import import_scan
 from pytest_recode.inside.wire import frames, messages
 from pytest_recode.oracle.programs import SHARED_BESIDE, SHARED_PYTEST, SHARED_UNITTEST, import_roots
 from pytest_recode.oracle.steps import exception_of
-from pytest_recode.oracle.switchboard import how_it_ended, launch
+from pytest_recode.oracle.switchboard import how_it_ended, launch, not_if_stopped_since
 from pytest_recode.sandboxes import Connection, Program, Sandbox
 from pytest_recode.task import Files, Oracle, Parts, Task
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict, legible
@@ -138,6 +138,7 @@ class _SharedGrading:
             while not self.done:
                 self._step(frames.receive_message(connection, _MESSAGE_LIMIT, self._deadline()))
         except TimeoutError:
+            not_if_stopped_since(self.start)
             self.unreported = ("timeout", self._too_slow(), None)
         except (ConnectionError, EOFError):
             how = how_it_ended(connection) or "closed its pipe"

@@ -14,7 +14,7 @@ from pytest_recode.faults import SandboxError
 from pytest_recode.inside.runtime.linux_isolation import FROM_OUTSIDE
 from pytest_recode.inside.wire import frames, messages
 from pytest_recode.oracle.programs import CANDIDATE, import_roots
-from pytest_recode.sandboxes import Connection, Program, Sandbox
+from pytest_recode.sandboxes import Connection, Program, Sandbox, waiting
 from pytest_recode.sandboxes.local_connection import WITH_PARENT
 from pytest_recode.task import Environment, Files, Limits
 
@@ -63,6 +63,7 @@ class Switchboard:
         self.files = files
         self.entropy = entropy
         self.deadline = deadline  # of the whole grading
+        self.began = time.monotonic()
         # Comparing an answer copies it: a quarter leaves room for the copy and for the expected value.
         self.answer_limit = (limits.memory_mb << 20) // 4
         self.candidate: Connection | None = None
@@ -217,6 +218,8 @@ class Switchboard:
             data = b""
 
     def _too_slow(self) -> NoAnswerError:
+        """The exception to raise. Raises `SandboxError` where this process was stopped during the grading."""
+        not_if_stopped_since(self.began)
         late = time.monotonic() >= self.deadline
         seconds = f"the grading's {self.limits.grading_seconds:g}" if late else f"{self.limits.test_seconds:g}"
         return NoAnswerError("timeout", f"the candidate did not answer within {seconds} s")
@@ -249,6 +252,15 @@ def how_it_ended(connection: Connection) -> str:
             f"a sandbox {what}: the kernel does this when the machine runs out of memory; give it more, or use fewer workers"
         )
     return how
+
+
+def not_if_stopped_since(start: float) -> None:
+    """Raise `SandboxError` if this process was stopped after `start`: then nothing says who was too slow."""
+    if waiting.stopped_since(start):
+        raise SandboxError(
+            "pytest was stopped (Ctrl-Z, SIGSTOP, or a machine that was suspended) while a program ran in a sandbox, so its time"
+            " limit says nothing; play the episode again with --recode-resume"
+        )
 
 
 def _kill(candidate: Connection) -> str:

@@ -383,6 +383,27 @@ def test_a_workspace_in_every_kind_of_sandbox(open_everywhere: Open) -> None:
 # The end
 
 
+LONG_NAMES = r"""python3 - <<'X'
+import os
+name = b"\xff" * 240
+for _ in range(14):
+    os.mkdir(name); os.chdir(name)
+for number in range(1500): open(b"%d" % number, "w").close()
+X"""
+
+
+def test_names_that_no_answer_can_hold_end_no_workspace(open_everywhere: Open) -> None:
+    """Their files are empty and few; the names alone are longer than a message may be."""
+    workspace = open_everywhere()
+    workspace.write("solver.py", "x = 1\n")
+    assert workspace.run(LONG_NAMES).status == 0
+    with pytest.raises(Refused, match="the answer is too large"):
+        workspace.list()
+    changes = workspace.changes()
+    assert (changes.whole, changes.files) == (False, {"solver.py": (b"x = 1\n", 0o644)})
+    assert workspace.targets() == {"solver.py": b"x = 1\n"}
+
+
 def test_a_closed_workspace_says_so(open_workspace: Open) -> None:
     workspace = open_workspace()
     assert workspace.list("lib") == ("lib/helpers.py",)

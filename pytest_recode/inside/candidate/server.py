@@ -13,6 +13,7 @@ Stdlib and modules of `inside/`, Python 3.9+.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
 import importlib
 import json
@@ -51,6 +52,9 @@ def main(reader: Any, writer: Any) -> None:
     sys.dont_write_bytecode = True
     sys.path[:0] = [str(directory / root) for root in start["roots"]]
     importlib.invalidate_caches()
+    if any(b"numpy" in data for data in start["files"].values()):  # so that its global generator is seeded, too
+        with contextlib.suppress(Exception):  # the candidate's own import will report it
+            importlib.import_module("numpy.random")
     seed_generators(start["entropy"])
     frames.put_frame(frames.putter(writer), frames.FROM_CANDIDATE, {"ready": True}, frame.sequence)
     _Server(reader, writer, start["limit"], _Sources(str(directory), start["files"])).serve()
@@ -83,6 +87,8 @@ class _Sources:
 
     def path_of(self, filename: str) -> str | None:
         """The path of a file below the working directory; None where it is not the candidate's."""
+        if not os.path.isabs(filename):  # `<frozen …>`; and the working directory may be gone
+            return None
         path = os.path.relpath(os.path.realpath(filename), self.directory).replace(os.sep, "/")
         return path if path in self.files else None
 
@@ -255,7 +261,7 @@ class _Server:
 
     def refer(self, value: Any) -> list[Any]:
         """The reference by which a value that is not plain data travels: its kind and number. The value stays here."""
-        if isinstance(value, type(sys)):
+        if isinstance(value, type(sys)) and sys.modules.get(value.__name__) is value:
             return ["module", value.__name__]
         self.count += 1
         self.objects[self.count] = value
@@ -321,7 +327,9 @@ def _generator(kind: str, text: str) -> Any:
     import numpy as np
 
     state = json.loads(text)
-    bits = getattr(np.random, state["bit_generator"])()
+    seeds = state.pop("seeds", None)
+    made = getattr(np.random, state["bit_generator"])
+    bits = made() if seeds is None else made(np.random.SeedSequence(**seeds))
     bits.state = state
     made = getattr(np.random, kind)(bits)
     if kind == "RandomState":

@@ -81,6 +81,10 @@ class _Comparison:
                 "the result of a method or, of an iterator, list(...)",
             )
         actual, expected = value_kinds.text(actual), value_kinds.text(expected)
+        if value_kinds.is_masked(expected):
+            raise TypeError(
+                f"the expected {path} is a masked array, which is not plain data; compare `filled(...)` and the mask"
+            )
         if value_kinds.is_numeric(expected) or value_kinds.is_numpy(expected):
             if not (value_kinds.is_numeric(actual) or value_kinds.is_numpy(actual)):
                 raise self._other_type(actual, expected, path)
@@ -140,6 +144,8 @@ class _Comparison:
 
     def _same_keys(self, actual: Any, expected: Any, path: str, what: str) -> dict[Any, Any]:
         found, wanted = ({value_kinds.as_key(key): key for key in keys} for keys in (actual, expected))
+        if len(actual) != len(found) and len(actual) != len(expected):  # several NaN
+            raise Mismatch("keys", f"{path} has {len(actual)} {what}, expected {len(expected)}")
         missing = [value_kinds.show(wanted[key]) for key in wanted if key not in found]
         extra = [value_kinds.show(found[key]) for key in found if key not in wanted]
         if missing or extra:

@@ -30,6 +30,7 @@ def unmodified_by(equivalent: Equivalent = equivalence.assert_equivalent) -> Cal
         the call: the candidate's process reports them, and nothing here can verify that. Only arguments that are plain
         data (numbers, strings, arrays, lists, dicts, sets) are compared.
         """
+        function = getattr(function, "_recode_callable", function)
         if getattr(type(function), "_recode_opaque", False):
             before = args, kwargs
             answer = function._recode_link.request(

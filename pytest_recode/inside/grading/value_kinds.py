@@ -23,6 +23,11 @@ def is_numpy(value: Any) -> bool:
     return np is not None and isinstance(value, (np.ndarray, np.generic))
 
 
+def is_masked(value: Any) -> bool:
+    ma = sys.modules.get("numpy.ma")
+    return ma is not None and isinstance(value, ma.MaskedArray)
+
+
 def text(value: Any) -> Any:
     """A numpy scalar that is text or bytes, as the plain type."""
     if not (is_numpy(value) and isinstance(value, (str, bytes))):

@@ -42,6 +42,7 @@ class Link:
         self.turns = turns.Turns()
         self.case = 0
         self.function_count = 0  # numbers of functions are never reused
+        self.torn = False  # whether the test stopped waiting for an answer: nothing that follows can be read
         self.start_case()
 
     def next_message(self) -> Any:
@@ -128,6 +129,8 @@ class Link:
         try:
             before, self.answered, self.data_received = self.data_received, True, True
             frame = frames.fill_prefix(answer.fill_from, self.limit)
+            if frame.sequence != sequence:
+                raise frames.WireError("an answer to another question")
             reply = frames.fill_message(answer.fill_from, frame, self.resolve)
             if message["op"] == "get" and isinstance(reply, dict) and isinstance(reply.get("value"), _NO_DATA):
                 self.data_received = before
@@ -138,6 +141,10 @@ class Link:
             raise self.disconnect("protocol", f"the candidate sent garbage instead of an answer: {error}") from None
         except _NoAnswer as reason:
             raise self.disconnect(reason.kind, reason.text) from None
+        except BaseException:  # an alarm of the test's: the rest of the answer would be taken for the next one
+            self.torn = True
+            self.disconnect("timeout", "the test stopped waiting for an answer of the candidate")
+            raise
         answer.drain()
         return reply
 
@@ -168,8 +175,8 @@ class Link:
             ) from None
         except (CandidateLost, handles.HandleMisuse, handles.TestFault):
             raise
-        except Exception as error:  # noqa: BLE001 - the candidate decides whether to catch it
-            if isinstance(error, AssertionError):
+        except BaseException as error:  # noqa: BLE001 - the candidate decides whether to catch it
+            if isinstance(error, AssertionError) or not isinstance(error, Exception):  # `pytest.fail`
                 self.fail("assertion", f"an assertion failed in a function that the candidate calls: {error}")
             self.raised.append(error)
             bases = exception_reports.builtin_bases([base.__name__ for base in type(error).__mro__])
@@ -291,4 +298,7 @@ def _generator(value: Any) -> list[Any]:
 
     kind = "Generator" if isinstance(value, np.random.Generator) else "RandomState"
     state = value.bit_generator.state if kind == "Generator" else value.get_state(legacy=False)
+    seeds = getattr(getattr(value, "bit_generator", None), "seed_seq", None)  # from which `spawn` makes others
+    if type(seeds) is np.random.SeedSequence:
+        state = {**state, "seeds": seeds.state}
     return ["rng", kind, json.dumps(state, default=lambda array: array.tolist())]

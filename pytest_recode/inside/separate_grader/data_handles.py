@@ -37,12 +37,28 @@ class _Data:
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(vars(self)["_recode_handle"], name, value)
 
+    def __array_function__(self, function: Any, _: Any, args: Any, kwargs: Any) -> Any:
+        """numpy's functions would call a method of the object (`np.sum` its `sum`): they get the data."""
+        return function(*map(_without_handle, args), **{name: _without_handle(value) for name, value in kwargs.items()})
+
     def __reduce_ex__(self, _: Any) -> Any:
         return self._recode_plain, (self._recode_plain(self),)  # a copy is plain data
 
 
+def _without_handle(value: Any) -> Any:
+    if isinstance(value, _Data):
+        return value._recode_plain(value)
+    if type(value) in (list, tuple):
+        return type(value)(map(_without_handle, value))
+    return value
+
+
 class _CallableData(_Data):
     __slots__ = ()
+
+    @property
+    def _recode_callable(self) -> Any:
+        return vars(self)["_recode_handle"]
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return vars(self)["_recode_handle"](*args, **kwargs)

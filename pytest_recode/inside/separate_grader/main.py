@@ -118,7 +118,7 @@ def main(reader: Any, writer: Any) -> None:
     resumes = bool(_suspended) and _suspended[0][0] == directory and not hooks
     plugin = _suspended[0][2] if resumes else grader_plugin.Plugin()
     plugin.configure(candidate_link.Link(reader, writer, start["limit"]), start, several=start["several"] and not hooks)
-    if any(b"numpy" in data for data in start["tests"].values()):
+    if any(b"numpy" in data for files in (start["tests"], start["reference"]) for data in files.values()):
         with contextlib.suppress(ImportError):  # the tests' own import will report it
             importlib.import_module("numpy.random")
     # A test that would pass whatever happens is an error, although pytest's warnings plugin is disabled.

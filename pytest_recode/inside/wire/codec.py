@@ -33,7 +33,9 @@ _DTYPE = re.compile(
     r"[<>|]?(b1|[iu][1248]|f(2|4|8|12|16)|c(8|16|24|32)|[SU]\d{1,9}"
     r"|[mM]8(\[\d{0,9}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?)"
 )
-_NON_FINITE = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+"""Two surrogates that stand for one character in UTF-16, and so in JSON. A text may have them as two characters."""
+_NON_FINITE = ("nan", "inf", "-inf")
 
 Buffer = Union[bytes, bytearray, memoryview]
 Refer = Callable[[Any], "list[Any]"]
@@ -118,8 +120,10 @@ class _Encoder:
         if depth > MAX_DEPTH:
             raise WireError(f"a value nested more than {MAX_DEPTH} deep cannot be sent")
         kind = type(value)  # not `isinstance`: a proxy passes for the type that it imitates
-        if value is None or kind is bool or kind is str:
+        if value is None or kind is bool:
             return value
+        if kind is str:
+            return self._text(value)
         if self.numpy is not None and issubclass(kind, (self.numpy.ndarray, self.numpy.generic)):
             return self._array(value)  # before float, str and bytes: some numpy scalars derive from them
         if self.refer_subclass is not None and kind not in PLAIN and issubclass(kind, PLAIN):
@@ -137,7 +141,7 @@ class _Encoder:
         if issubclass(kind, float):
             return self._float(float.__float__(value))
         if issubclass(kind, str):
-            return str.__str__(value)
+            return self._text(str.__str__(value))
         if issubclass(kind, list):
             return self._list(value, depth)
         if issubclass(kind, tuple):
@@ -172,6 +176,11 @@ class _Encoder:
     def _buffer(self, data: Buffer) -> int:
         self.buffers.append(data)
         return len(self.buffers) - 1
+
+    def _text(self, value: str) -> Any:
+        if value.isascii() or _PAIR.search(value) is None:
+            return value
+        return ["u", self._buffer(value.encode("utf-8", "surrogatepass"))]
 
     def _int(self, value: int) -> Any:
         if -(1 << 63) <= value < 1 << 63:
@@ -237,12 +246,12 @@ class _Decoder:
             return self.resolve(["data", data, attributes, *items[2:]])
         if tag in ("n", "a"):
             return self._array(tag, *items)
-        if tag in ("b", "y", "D", "Q"):
+        if tag in ("b", "y", "D", "Q", "u"):
             return self._raw(tag, *items)
         if tag == "i":
             return int(items[0], 16)
         if tag == "f":
-            return _NON_FINITE[items[0]]
+            return float(_NON_FINITE[_NON_FINITE.index(items[0])])  # each time another object: two NaN are two keys
         parts = [self.value(item, depth + 1) for item in items]
         if tag == "l":
             return parts
@@ -265,6 +274,8 @@ class _Decoder:
             return bytes(data)
         if tag == "y":
             return bytearray(data)
+        if tag == "u":
+            return bytes(data).decode("utf-8", "surrogatepass")
         numbers = array("d" if tag == "D" else "q")
         numbers.frombytes(data)
         return numbers.tolist()

@@ -61,7 +61,10 @@ def main(reader: Any, writer: Any) -> None:
             answer = {"refused": str(refusal)}
         except _OutOfTime:  # the alarm came between the last line of the operation and the end of its guard
             answer = {"refused": f"it took longer than {OP_SECONDS:.0f} s"}
-        frames.write_message(writer, answer)
+        try:
+            frames.write_message(writer, answer)
+        except frames.WireError as error:
+            frames.write_message(writer, {"refused": f"the answer is too large: {error}"})
 
 
 def _too_long(*_: object) -> None:
