@@ -159,7 +159,7 @@ def _item(
             lines.append(f"The correction also defines {listed(more)}, which it uses.")
         lines += [f"Correction{_PARTS[part]}:", fenced(item, file, item.correction, kind)]
     for path, code in item.elsewhere.items():
-        lines += [f"Correction of what it uses of {path}:", fenced(item, path, code)]
+        lines += [f"What the correction uses from {path}:", fenced(item, path, code)]
     return lines
 
 

@@ -26,6 +26,13 @@ class Symptom:
     )
 
 
+_WHICH_EXCEPTION = "the instruction says for which input or state to raise which exception"
+_WHEN_TO_RAISE = (
+    "look in the instruction for which exception `{name}` must raise, and when: for bad arguments before any other work, for a bad result as"
+    " soon as there is that result"
+)
+"""One text for both kinds, so that an interface with both does not get it twice."""
+
 SYMPTOMS = {
     "exception": Symptom(
         symptom="an exception is raised",
@@ -33,19 +40,17 @@ SYMPTOMS = {
     ),
     "other-exception": Symptom(
         symptom="another exception is raised than the one that is asked for",
-        description="the instruction says for which input or state to raise which exception",
+        description=_WHICH_EXCEPTION,
         analysis="where the instruction asks `{name}` for an exception, another one is raised: the check is missing, comes too late, or"
         " raises another type",
-        advice="look in the instruction for which exception `{name}` must raise, and when: for bad arguments raise it before any"
-        " other work",
+        advice=_WHEN_TO_RAISE,
     ),
     "no-exception": Symptom(
         symptom="no exception is raised where one is asked for",
-        description="the instruction says for which input or state to raise an exception",
+        description=_WHICH_EXCEPTION,
         analysis="a check that the instruction asks of `{name}` is missing, or lets too much pass: forbidden input was accepted, or a"
         " result or state that must raise an exception did not",
-        advice="look in the instruction for when `{name}` must raise which exception: for bad arguments raise it before any other"
-        " work, for a bad result as soon as there is that result",
+        advice=_WHEN_TO_RAISE,
     ),
     "no-warning": Symptom(
         symptom="no warning is given where one is asked for",

@@ -267,9 +267,15 @@ def test_an_exception_is_told_by_its_place() -> None:
 def test_of_a_missing_exception_it_is_not_said_that_all_come_before_the_work() -> None:
     """The instruction may ask for one that only a result can call for, such as the state after a step."""
     found = item(WRONG, case(kind="no-exception"))
-    assert "for bad arguments raise it before any other work" in found.suggestion
+    assert "for bad arguments before any other work" in found.suggestion
     assert "for a bad result as soon as there is that result" in found.suggestion
     assert "before anything else" not in found.suggestion
+
+
+def test_a_missing_exception_and_another_one_are_told_once() -> None:
+    found = item(WRONG, case(kind="no-exception"), case(kind="other-exception"))
+    assert found.description.count("which exception") == 1
+    assert found.suggestion.count("Look in the instruction for which exception") == 1
 
 
 def test_interfaces_without_fault_are_named() -> None:

@@ -62,8 +62,8 @@ def test_a_score_at_the_edge_is_in_the_set(candidate, rng):
 
 
 @rates
-def test_other_types_of_scores_and_labels(candidate, rng):
-    """Single precision is compared in double precision; lists and whole numbers do as well."""
+def test_other_types_of_scores_labels_and_lambdas(candidate, rng):
+    """Scores and lambdas of lower precision are compared in double precision; lists and whole numbers do as well."""
     run = candidate.crc.control.false_negative_rates
     single = rng.uniform(0.1, 0.9, 40).astype(np.float32)
     above = np.ones((40, 1), dtype=np.int64)
@@ -72,6 +72,11 @@ def test_other_types_of_scores_and_labels(candidate, rng):
     assert_equivalent(np.diag(found).copy(), np.ones(40), check_dtype=True)
     found = run(single[:, None], above, lambdas + 2e-9)
     assert_equivalent(np.diag(found).copy(), np.zeros(40), check_dtype=True)
+    for kind in (np.float32, np.float16):
+        levels = rng.uniform(0.1, 0.9, 40).astype(kind)
+        edges = 1.0 - levels.astype(np.float64)
+        found = run(np.stack([edges, np.nextafter(edges, 0.0)], axis=1), np.ones((40, 2), dtype=bool), levels)
+        assert_equivalent(np.diag(found).copy(), np.full(40, 0.5), check_dtype=True)
     found = run([[1, 0, 0], [0, 1, 0]], [[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]], [0, 1])
     assert_equivalent(found, np.array([[0.5, 0.0], [0.0, 0.0]]), check_dtype=True)
 

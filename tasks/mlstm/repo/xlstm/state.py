@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A matrix memory and its normaliser, both times `exp(stabilizer)`. A stabiliser of -inf: nothing is stored."""
+    """A matrix memory and its normaliser, scaled: those of (3) are these arrays times `exp(stabilizer)`. A stabiliser of -inf: nothing is stored."""
 
     memory: np.ndarray  # (..., V, K)
     normalizer: np.ndarray  # (..., K)
