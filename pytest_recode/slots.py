@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import io
+import tokenize
 import warnings
+from collections.abc import Sequence, Set
 
 from pytest_recode.task import Parts, Slot
 
@@ -60,31 +63,74 @@ def parses(text: str) -> bool:
 
 
 def reindented(answer: str, indent: str) -> str:
-    """`answer` indented as a whole so that its shallowest line of code is at `indent`; the same text if it already is.
+    """`answer` indented as a whole so that its shallowest statement is at `indent`; the same text if it already is.
 
-    If only the first line is too shallow (it started directly after the fence), the other lines are assumed to be correct. Nothing is
-    parsed: whether a line opens a block or a bracket is inferred from its end.
+    If only the first line is too shallow (it started directly after the fence), the other lines are assumed to be correct. Comments and
+    continued lines move with the statements. Lines within a string stay as they are. Nothing is parsed: whether a line opens a block or a
+    bracket is inferred from its end.
     """
-    rows = answer.expandtabs(8).split("\n") if "\t" in answer and "\t" not in indent else answer.split("\n")
-    at = [number for number, row in enumerate(rows) if row.strip()]
+    texts, statements = _kinds_of_lines(answer)
+    rows = answer.split("\n")
+    if "\t" not in indent:
+        rows = [
+            row if number in texts else row[: _depth(row)].expandtabs(8) + row[_depth(row) :]
+            for number, row in enumerate(rows)
+        ]
+    at = [number for number, row in enumerate(rows) if row.strip() and number not in texts]
     if not at:
         return answer
-    first, others = at[0], at[1:]
+    first, others = at[0], [number for number in at[1:] if number in statements]
     opens = rows[first].partition("#")[0].rstrip().endswith((":", "(", "[", "{", ",", "\\"))
     if others and _depth(rows[first]) < min(_depth(rows[each]) for each in others) and not opens:
-        moved = [*rows[:first], indent + rows[first].lstrip(), *_moved(rows[first + 1 :], indent)]
-    elif others and opens and _depth(rows[first]) < len(indent) < _depth(rows[others[0]]):
+        moved = _moved(rows, indent, texts, others)
+        moved[first] = indent + rows[first].lstrip()
+    elif at[1:] and opens and _depth(rows[first]) < len(indent) < _depth(rows[at[1]]):
         moved = [*rows[:first], indent + rows[first].lstrip(), *rows[first + 1 :]]
     else:
-        moved = _moved(rows, indent)
+        moved = _moved(rows, indent, texts, [number for number in at if number in statements] or at)
     return (
         answer if [row.rstrip() for row in moved] == [row.rstrip() for row in answer.split("\n")] else "\n".join(moved)
     )
 
 
-def _moved(rows: list[str], indent: str) -> list[str]:
-    least = min((_depth(row) for row in rows if row.strip()), default=0)
-    return [indent + row[least:] if row.strip() else "" for row in rows]
+def _moved(rows: list[str], indent: str, texts: Set[int], statements: Sequence[int]) -> list[str]:
+    """All rows but those of `texts`, moved so that the shallowest of `statements` is at `indent`."""
+    least = min(_depth(rows[number]) for number in statements)
+    moved = []
+    for number, row in enumerate(rows):
+        depth = _depth(row)
+        if number in texts:
+            moved.append(row)
+        elif not row.strip():
+            moved.append("")
+        elif depth >= least:
+            moved.append(indent + row[least:])
+        else:
+            moved.append(indent[: max(len(indent) + depth - least, 0)] + row[depth:])
+    return moved
+
+
+def _kinds_of_lines(code: str) -> tuple[Set[int], Set[int]]:
+    """Numbers of the lines that begin within a string, and of those that begin a statement: all lines, if the code has no tokens."""
+    texts: set[int] = set()
+    statements: set[int] = set()
+    lines = code.split("\n")
+    depth, opened = 0, [0]
+    try:
+        # In brackets, because the tokenizer refuses indentation that has to be corrected
+        for token in tokenize.generate_tokens(io.StringIO(f"(\n{code}\n)").readline):
+            name, first, last = tokenize.tok_name[token.type], token.start[0] - 2, token.end[0] - 2
+            if name.endswith("STRING_START"):
+                opened.append(first)
+            elif name == "STRING" or name.endswith("STRING_END"):
+                texts.update(range((first if name == "STRING" else opened.pop()) + 1, last + 1))
+            continued = 0 < first < len(lines) and lines[first - 1].endswith("\\")
+            if depth == 1 and first not in texts and not continued and name not in ("COMMENT", "NL"):
+                statements.add(first)
+            depth += (token.string in ("(", "[", "{")) - (token.string in (")", "]", "}"))
+    except (tokenize.TokenError, SyntaxError):
+        return set(), set(range(len(lines)))
+    return texts, statements
 
 
 def _depth(row: str) -> int:

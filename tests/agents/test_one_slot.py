@@ -6,6 +6,8 @@ import textwrap
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_recode.agents import AgentKind, recode
 from pytest_recode.agents.one_shot import KIND
@@ -16,6 +18,7 @@ from pytest_recode.slots import emptied, held, laid, parses, reindented
 from pytest_recode.task import Brief, Slot
 from tests.agents.conftest import Open
 from tests.agents.scripted import USAGE, Logged, Scripted, a_brief, a_context
+from tests.examples import examples
 
 FILE = """\
 def solve(values):
@@ -157,6 +160,37 @@ def test_reindentation(answer: str, moved: str) -> None:
 def test_what_is_right_is_not_moved() -> None:
     for answer in (RIGHT, f"{RIGHT}\n", RIGHT.replace("\n", "\n\n  \n")):
         assert reindented(answer, " " * 8) is answer
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(f"        x = {quotes}\nabc\n{quotes}\n        return x", id=f"a text at column 0, {quotes}")
+        for quotes in ('"""', "f'''")
+    ]
+    + [
+        pytest.param('        return "a\tb"', id="a tab in a text"),
+        pytest.param("        y = x\n# a remark\n        return y", id="a comment at column 0"),
+        pytest.param("        return (x +\n    1)", id="a line continued in a bracket"),
+        pytest.param("        y = 1 + \\\n  2\n        return y", id="a line continued by a backslash"),
+    ],
+)
+def test_lines_that_begin_no_statement_say_nothing_about_the_depth(answer: str) -> None:
+    assert reindented(answer, " " * 8) == answer
+
+
+def test_texts_stay_as_they_are_and_other_lines_move_along() -> None:
+    answer = 'x = """\n  abc\n"""\ny = f(\n  1)\n# a remark\nreturn x'
+    moved = '    x = """\n  abc\n"""\n    y = f(\n      1)\n    # a remark\n    return x'
+    assert reindented(answer, "    ") == moved
+    assert reindented(moved.replace("\n# ", "\n    # "), "    ") == moved
+
+
+@given(st.text(alphabet="x =():'\"\\\n\t#[]f{}", max_size=40))
+@examples(300)
+def test_reindentation_takes_any_text_and_changes_only_the_beginnings_of_lines(answer: str) -> None:
+    once = reindented(answer, "    ")
+    assert [row.strip() for row in once.split("\n")] == [row.strip() for row in answer.split("\n")]
 
 
 def test_laying_in_and_taking_out() -> None:
