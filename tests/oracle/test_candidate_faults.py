@@ -196,6 +196,30 @@ def test_it_cannot_be_imported(bare: Sandbox) -> None:
         assert (exception.type, exception.frames[-1]) == (type_name, frame)
 
 
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("def f(x:\n", "SyntaxError"),
+        ("raise ValueError('no')\n", "ValueError"),
+        ("import nothing_of_this_name\n", "ImportError"),
+    ],
+)
+@pytest.mark.parametrize("module", ["m", "pkg.m"])
+def test_a_module_that_cannot_be_imported_raises_nothing_that_a_test_asks_for(
+    bare: Sandbox, code: str, expected: str, module: str
+) -> None:
+    tests = f"import pytest\n\ndef test_f(candidate):\n    with pytest.raises({expected}):\n        candidate.{module}.f(-1)\n"
+    right = {
+        f"{module.replace('.', '/')}.py": f"def f(x):\n    raise {expected}\n",
+        **({"pkg/__init__.py": ""} if "." in module else {}),
+    }
+    wrong = {**right, f"{module.replace('.', '/')}.py": code}
+    assert grade(bare, tests, right, interfaces=(f"{module}.f",)).solved
+    [case] = grade(bare, tests, wrong, right, interfaces=(f"{module}.f",)).cases
+    assert (case.outcome, case.kind) == (Outcome.FAILED, "exception")
+    assert "a module of the candidate cannot be imported" in case.message
+
+
 def test_it_exits_at_import(bare: Sandbox) -> None:
     verdict = grade(bare, TESTS, "import os\nos._exit(0)\n")
     assert [(case.outcome, case.kind) for case in verdict.cases] == [(Outcome.FAILED, "died")] * 3

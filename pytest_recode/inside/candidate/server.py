@@ -26,10 +26,9 @@ from typing import Any
 from ..setup.files import write_files
 from ..setup.random_generators import seed_generators
 from ..wire import codec, frames
-from . import callbacks, turns
+from . import callbacks, own_files, turns
 
 MAX_TEXT = 2000  # characters of an exception's message
-MAX_FRAMES = 20
 _LOOKUPS = ("__getattr__", "__getattribute__")
 MAX_GROUP, MAX_GROUPS = 50, 5  # exceptions of a group, and groups within groups, that are reported
 
@@ -57,7 +56,7 @@ def main(reader: Any, writer: Any) -> None:
             importlib.import_module("numpy.random")
     seed_generators(start["entropy"])
     frames.put_frame(frames.putter(writer), frames.FROM_CANDIDATE, {"ready": True}, frame.sequence)
-    _Server(reader, writer, start["limit"], _Sources(str(directory), start["files"])).serve()
+    _Server(reader, writer, start["limit"], own_files.OwnFiles(str(directory), start["files"])).serve()
 
 
 def _above_stdio(stream: Any, mode: str) -> Any:
@@ -78,43 +77,6 @@ def _silence() -> None:
     sys.stderr = os.fdopen(2, "w", closefd=False)
 
 
-class _Sources:
-    """The candidate's own files. Reports of exceptions quote lines of these files only."""
-
-    def __init__(self, directory: str, files: dict[str, bytes]) -> None:
-        self.directory = directory
-        self.files = files
-
-    def path_of(self, filename: str) -> str | None:
-        """The path of a file below the working directory; None where it is not the candidate's."""
-        if not os.path.isabs(filename):  # `<frozen …>`; and the working directory may be gone
-            return None
-        path = os.path.relpath(os.path.realpath(filename), self.directory).replace(os.sep, "/")
-        return path if path in self.files else None
-
-    def line(self, path: str, number: int) -> str:
-        lines = self.files[path].decode("utf-8", "replace").splitlines()
-        return lines[number - 1].strip()[:200] if 0 < number <= len(lines) else ""
-
-    def frames(self, error: BaseException) -> list[str]:
-        found = []
-        trace = error.__traceback__
-        while trace is not None:
-            code = trace.tb_frame.f_code
-            path = self.path_of(code.co_filename)
-            if path is not None:
-                line = self.line(path, trace.tb_lineno)
-                found.append(f"{path}:{trace.tb_lineno} in {code.co_name}: {line}")
-            trace = trace.tb_next
-        if isinstance(error, SyntaxError) and error.filename and (path := self.path_of(error.filename)):
-            number = error.lineno or 0
-            found.append(f"{path}:{number}: {self.line(path, number)}")
-        if len(found) > MAX_FRAMES:
-            left = len(found) - MAX_FRAMES
-            found[5 : 5 + left] = [f"... {left} more frames ..."]
-        return found
-
-
 class _Module:
     """A module named in a request. It is imported when the request is answered, so that an exception of the import is
     the answer."""
@@ -123,16 +85,29 @@ class _Module:
         self.name = name
 
 
+class _ImportFailed(Exception):
+    """`error` was raised by the import of a module that a request names."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error = error
+
+
 def _loaded(value: Any) -> Any:
-    return importlib.import_module(value.name) if type(value) is _Module else value
+    if type(value) is not _Module:
+        return value
+    try:
+        return importlib.import_module(value.name)
+    except BaseException as error:  # noqa: BLE001 - what it means is decided as for any other exception
+        raise _ImportFailed(error) from None
 
 
 class _Server:
-    def __init__(self, reader: Any, writer: Any, limit: int, sources: _Sources) -> None:
+    def __init__(self, reader: Any, writer: Any, limit: int, own: own_files.OwnFiles) -> None:
         self.fill = frames.filler(reader)
         self.put = frames.putter(writer)
         self.limit = limit
-        self.sources = sources
+        self.own_files = own
         self.objects: dict[int, Any] = {}
         self.callbacks: dict[int, callbacks.Callback] = {}
         self.count = 0
@@ -170,6 +145,8 @@ class _Server:
         turn = self.turns.start_request()
         try:
             answer = {"value": self.perform(request)}
+        except _ImportFailed as failed:
+            answer = {"raised": self.exception_report(failed.error), "importing": True}
         except BaseException as error:  # noqa: BLE001 - the test decides what an exception of any kind means
             answer = {"raised": self.exception_report(error)}
         if os.getpid() != self.process:
@@ -211,9 +188,9 @@ class _Server:
             if not hasattr(target, "__path__"):
                 raise
             try:
-                return importlib.import_module(full)
-            except ModuleNotFoundError as error:
-                if error.name != full:
+                return _loaded(_Module(full))
+            except _ImportFailed as failed:
+                if not isinstance(failed.error, ModuleNotFoundError) or failed.error.name != full:
                     raise
             raise
 
@@ -227,7 +204,7 @@ class _Server:
             "type": type(error).__name__[:200],
             "bases": bases,
             "message": self.message(error),
-            "frames": self.sources.frames(error),
+            "frames": self.own_files.frames(error),
             "callback": number,
         }
         groups = getattr(builtins, "BaseExceptionGroup", ())  # Python 3.11
@@ -241,7 +218,7 @@ class _Server:
             text = str(error.msg if isinstance(error, SyntaxError) else error)
         except BaseException as worse:  # noqa: BLE001 - a __str__ that fails must not hide the exception
             text = f"(its message cannot be read: {type(worse).__name__})"
-        text = text.replace(self.sources.directory + os.sep, "")
+        text = text.replace(self.own_files.directory + os.sep, "")
         return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 4] + " ..."
 
     def callback(self, number: int, args: Any, kwargs: Any) -> Any:

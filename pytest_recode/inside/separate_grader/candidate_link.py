@@ -108,6 +108,10 @@ class Link:
             if "value" in answer:
                 return answer["value"]
             if "raised" in answer:
+                if (
+                    answer.get("importing") is True
+                ):  # otherwise a file that is not even Python passes a test of bad arguments
+                    self.fail("exception", "a module of the candidate cannot be imported")
                 raise self.error(answer["raised"])
             if "lost" in answer:
                 if not isinstance(answer["lost"], str):

@@ -120,10 +120,8 @@ class _Encoder:
         if depth > MAX_DEPTH:
             raise WireError(f"a value nested more than {MAX_DEPTH} deep cannot be sent")
         kind = type(value)  # not `isinstance`: a proxy passes for the type that it imitates
-        if value is None or kind is bool:
+        if value is None or kind is bool or (kind is str and value.isascii()):
             return value
-        if kind is str:
-            return self._text(value)
         if self.numpy is not None and issubclass(kind, (self.numpy.ndarray, self.numpy.generic)):
             return self._array(value)  # before float, str and bytes: some numpy scalars derive from them
         if self.refer_subclass is not None and kind not in PLAIN and issubclass(kind, PLAIN):
@@ -141,7 +139,8 @@ class _Encoder:
         if issubclass(kind, float):
             return self._float(float.__float__(value))
         if issubclass(kind, str):
-            return self._text(str.__str__(value))
+            text = str.__str__(value)
+            return ["u", self._buffer(text.encode("utf-8", "surrogatepass"))] if _PAIR.search(text) else text
         if issubclass(kind, list):
             return self._list(value, depth)
         if issubclass(kind, tuple):
@@ -176,11 +175,6 @@ class _Encoder:
     def _buffer(self, data: Buffer) -> int:
         self.buffers.append(data)
         return len(self.buffers) - 1
-
-    def _text(self, value: str) -> Any:
-        if value.isascii() or _PAIR.search(value) is None:
-            return value
-        return ["u", self._buffer(value.encode("utf-8", "surrogatepass"))]
 
     def _int(self, value: int) -> Any:
         if -(1 << 63) <= value < 1 << 63:
