@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from pytest_recode.agents.headings import NAMED_FILE, interface_in
@@ -29,13 +29,14 @@ _CHANGES = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fence:
     """One piece of fenced code. `closed` is False if the answer ends within it. `before` is the last non-blank line above it; `line` is
-    the line that opens it (from 1)."""
+    the line that opens it (from 1), `depth` its indentation, which `text` still has."""
 
     info: str
     text: str
     closed: bool
     before: str = ""
     line: int = 0
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +70,12 @@ def fences(text: str) -> tuple[Fence, ...]:
         before = next((line for line in reversed(lines[max(opened - 4, 0) : opened - 1]) if line.strip()), "")
         found.append(
             Fence(
-                info=opener["info"].strip(), text="\n".join(body), closed=not depth, before=before.strip(), line=opened
+                info=opener["info"].strip(),
+                text="\n".join(body),
+                closed=not depth,
+                before=before.strip(),
+                line=opened,
+                depth=len(opener[0]) - len(opener[0].lstrip()),
             )
         )
     return tuple(found)
@@ -109,17 +115,22 @@ def files(text: str, targets: Sequence[str]) -> Found:
 
 
 def _files(pieces: Sequence[Fence], targets: Sequence[str]) -> Found:
-    named = [(piece, _names(piece, targets)) for piece in pieces]
+    words = [_paths(piece, targets) for piece in pieces]
+    exact = {path for paths in words for path in paths} & set(targets)
+    named = [(piece, _name(paths, targets, exact)) for piece, paths in zip(pieces, words, strict=True)]
     chosen = {str(name): piece for piece, name in named if name in targets}
     if len(targets) == 1 and not chosen:
         free = [piece for piece, name in named if name is None]
         code = [piece for piece in free if language(piece) in PYTHON] or [piece for piece in free if not piece.info]
+        defining = [piece for piece in code if _DEFINITION.search(piece.text)]
+        if len(defining) == 1 and _labelled(defining[0].before, targets):
+            code = defining  # the others are examples
         if len(code) > 1:
             lines = ", ".join(str(piece.line) for piece in code)
             raise DamagedError(
-                f"Your answer has {len(code)} blocks of code (lines {lines}) and none names {targets[0]}: it is unclear which one "
-                "is meant.",
-                advice=f"Begin the fence with a line such as ```python {targets[0]}.",
+                f"Your answer has {len(code)} blocks of code (lines {lines}), and it is unclear which one is {targets[0]}: none names it in the line"
+                " of its fence, in its first line or alone in the line above.",
+                advice=f"Write the whole file in one block, and begin its fence with a line such as ```python {targets[0]}.",
             )
         chosen = dict(zip(targets, code, strict=False))
     for path, piece in chosen.items():
@@ -144,7 +155,39 @@ def _files(pieces: Sequence[Fence], targets: Sequence[str]) -> Found:
             f"Your answer has no fenced code for {', '.join(missing)}: unchanged. "
             f"Begin the fence with a line such as ```python {missing[0]}"
         )
-    return Found(files={path: piece.text for path, piece in chosen.items()}, problems=tuple(problems))
+    return Found(files={path: _outdented(piece) for path, piece in chosen.items()}, problems=tuple(problems))
+
+
+def _outdented(piece: Fence) -> str:
+    """The text of a whole file without the indentation of its fence, as within an item of a list."""
+    lines = piece.text.split("\n")
+    if all(not line.strip() or line[: piece.depth].isspace() for line in lines) and piece.depth:
+        return "\n".join(line[piece.depth :] for line in lines)
+    return piece.text
+
+
+def _labelled(line: str, targets: Sequence[str]) -> bool:
+    """Whether the line above a fence says that the code is a target: a heading, a line in bold or one that ends in a colon, with this path and no
+    other one, and no word that says that the code is something else."""
+    found = line.strip()
+    paths = set(_PATH.findall(found))
+    return (
+        len(found) <= _LONGEST_LABEL
+        and len(paths) == 1
+        and paths.pop().removeprefix("./") in targets
+        and not _OTHERWISE.search(found)
+        and (found.startswith(("#", "**", "__")) or found.rstrip("*_`").endswith(":"))
+    )
+
+
+_DEFINITION = re.compile(r"^(?:async def|def|class) ", re.MULTILINE)
+_PATH = re.compile(r"(?:[\w.-]+/)*[\w.-]*\w\.[A-Za-z]\w{0,7}(?![\w./])")
+_LONGEST_LABEL = 100
+_OTHERWISE = re.compile(
+    r"\b(?:examples?|usage|us(?:e|ing)|tests?|run|call|before|old|original|previous|instead|not|never|wrong|excerpt|parts?|only|snippet|diff|changes?|add|insert"
+    r"|replace|append|remove)\b|n't\b",
+    re.IGNORECASE,
+)
 
 
 def form_of_change(text: str) -> str:
@@ -153,8 +196,18 @@ def form_of_change(text: str) -> str:
     return next((form for form, mark in _CHANGES.items() if mark.match(begins)), "")
 
 
-def _names(piece: Fence, targets: Sequence[str]) -> str | None:
-    """The target that a piece is for, or another path that it names, or None."""
+def _name(paths: Sequence[str], targets: Sequence[str], exact: Set[str]) -> str | None:
+    """The target that a piece with these paths is for, or another path that it names, or None. A target that a piece names as it is, in `exact`,
+    is not what another piece names that has a file of this name in another directory."""
+    others = [target for target in targets if target not in exact]
+    found = (path if path in exact else _target(path, others) for path in paths)
+    return next((target for target in found if target), paths[0] if paths else None)
+
+
+def _paths(piece: Fence, targets: Sequence[str]) -> list[str]:
+    """What a piece names: in its fence, in its first line or in the line above."""
+    if language(piece) in SHELLS and all(target.endswith(".py") for target in targets):
+        return [_COMMANDS]
     words = [word for word in re.split(r"[\s:={},]+", piece.info) if word]
     given = [path for word in words if "." in (path := word.strip("\"'`")) or path in targets]
     if not given:
@@ -164,10 +217,12 @@ def _names(piece: Fence, targets: Sequence[str]) -> str | None:
             given = []  # an ordinary comment
     if not given:
         above = NAMED_FILE.match(piece.before[:300])
-        if above is None:
-            return None
-        given = [above["path"]]
-    return next((target for word in given if (target := _target(word, targets))), given[0])
+        given = [above["path"]] if above else []
+    return [word.removeprefix("./") for word in given]
+
+
+_COMMANDS = "(commands)"
+"""Of a piece in a shell's language: it is no file of Python, whatever path it names."""
 
 
 def _target(word: str, targets: Sequence[str]) -> str | None:

@@ -107,6 +107,10 @@ def _ends_in_a_text(step: Step, answer: str) -> bool:
     return any(answer.rstrip().endswith(text.rstrip()) for text in texts)
 
 
+_SUBMIT_ALONE = re.compile(r"[\s`*_#]*submit(?:\(\))?[\s`*_.!]*", re.IGNORECASE)
+"""An answer that consists of this one word: nothing else can be meant, and no text has to be found in it."""
+
+
 class NoActionError(DamagedError):
     """A text has no action. `fault`, if not empty, names a line that looks like one."""
 
@@ -119,6 +123,8 @@ def read_actions(text: str) -> Step:
             f"Your answer has {len(text)} characters; at most {MAX_ANSWER} are read.",
             advice="Write less at once.",
         )
+    if _SUBMIT_ALONE.fullmatch(text):
+        return Step(actions=(Action(kind="submit"),))
     try:
         return _step(_read(_outdented(text).split("\n")))
     except RecursionError:

@@ -288,3 +288,66 @@ def test_an_answer_that_was_cut_off_writes_nothing(open_walled: Open) -> None:
     assert workspace.targets() == {"solver.py": REPO["solver.py"]}
     assert agent.act(a_brief(), Feedback(level=0, text="No.", turn=1), workspace).unparsed == 0
     assert "Your answer was cut off at the model's limit of output. Nothing was written." in model.asked[1][-1].content
+
+
+MODULE = "import numpy as np\n\n\ndef solve(x):\n    return np.sum(x)"
+EXAMPLE = "Usage:\n\n```python\nfrom crc.control import solve\n\nprint(solve([1, 2]))\n```\n"
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "**File: crc/control.py**",
+        "**File:** `crc/control.py`",
+        "#### 1. crc/control.py",
+        "**crc/control.py** (complete)",
+        "### Updated `crc/control.py`",
+        "Here is `crc/control.py`:",
+        "Here is the updated `crc/control.py`:",
+    ],
+)
+@pytest.mark.parametrize("example_first", [False, True])
+def test_a_label_above_the_only_block_with_definitions_names_its_file(label: str, example_first: bool) -> None:
+    parts = [f"{label}\n\n```python\n{MODULE}\n```\n", EXAMPLE]
+    found = files("\n".join(parts[::-1] if example_first else parts), ["crc/control.py"])
+    assert found.files == {"crc/control.py": MODULE}
+
+
+@pytest.mark.parametrize(
+    ("label", "second"),
+    [
+        ("An example for `crc/control.py`:", EXAMPLE),
+        ("The old `crc/control.py`:", EXAMPLE),
+        ("Do not write `crc/control.py` like this:", EXAMPLE),
+        ("Only this part of `crc/control.py` changes:", EXAMPLE),
+        ("`crc/control.py` and `crc/sets.py`:", EXAMPLE),
+        ("It goes to `crc/control.py`, as you asked", EXAMPLE),
+        ("Here is `crc/control.py`:", f"```python\n{MODULE}\n```\n"),  # which of the two?
+    ],
+)
+def test_what_a_label_does_not_say_is_not_guessed(label: str, second: str) -> None:
+    found = files(f"{label}\n\n```python\n{MODULE}\n```\n\n{second}", ["crc/control.py"])
+    assert found.files == {}
+    assert any("crc/control.py" in problem for problem in found.problems)
+
+
+GOOD = "```python m.py\ndef f(x): return x\n```\n\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("1. The file:\n\n   ```python m.py\n   def f(x): return x\n   ```\n", id="in a list"),
+        pytest.param("  ```python m.py\ndef f(x): return x\n  ```\n", id="only the fence is indented"),
+        pytest.param(f"{GOOD}```python examples/m.py\nfrom m import f\n```\n", id="same name elsewhere"),
+        pytest.param(f"```python examples/m.py\nfrom m import f\n```\n\n{GOOD}", id="same name elsewhere, before"),
+        pytest.param(f"{GOOD}### m.py\n\n```bash\npython m.py\n```\n", id="a command below its name"),
+        pytest.param(f"{GOOD}```bash m.py\npython m.py\n```\n", id="a command"),
+    ],
+)
+def test_the_file_is_not_lost_beside_another_block(text: str) -> None:
+    assert files(text, ["m.py"]).files == {"m.py": "def f(x): return x"}
+
+
+def test_a_longer_path_of_the_target_is_still_the_target() -> None:
+    assert files("```python /workspace/m.py\ndef f(x): return x\n```", ["m.py"]).files == {"m.py": "def f(x): return x"}

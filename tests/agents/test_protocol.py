@@ -386,3 +386,27 @@ def test_the_form_that_an_error_shows_is_right() -> None:
         ):  # what stands for them is no value
             shown = re.sub(rf"(?m)^{name}: .*", f"{name}: {value}", shown)
         assert the_action(shown)[0] == kind
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "submit",
+        "`submit`",
+        "**Submit**",
+        "### Submit",
+        "submit()",
+        " Submit.\n",
+        "<think>\nall is done\n</think>\nsubmit",
+    ],
+)
+def test_the_one_word_submit_is_the_action(answer: str) -> None:
+    """The refusal of a `submit` asks for it in these words."""
+    step = parse(answer)
+    assert isinstance(step, Step)
+    assert [action.kind for action in step.actions] == ["submit"]
+
+
+@pytest.mark.parametrize("answer", ["submit it", "I submit", "submit?", "do not submit", "submit\nread", "submission"])
+def test_other_sentences_are_none(answer: str) -> None:
+    assert isinstance(parse(answer), ProtocolError)
