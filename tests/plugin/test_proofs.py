@@ -212,6 +212,14 @@ def test_a_wrong_answer_may_be_given_by_its_changes_of_the_reference(make_task: 
             "must be one of answer.py, not 'a.py'",
         ),
         (
+            {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT + CHANGED.replace("abs(x * TWO)", "x * TWO")},
+            "changes: `new` is the same as `old`; write what is wrong there",
+        ),
+        (
+            {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT + CHANGED.replace("abs(x * TWO)", "abs(x * TWO")},
+            "proofs/wrong/no-sign: answer.py is not valid Python after `changes` (line",
+        ),
+        (
             {"proofs/wrong/no-sign/requirement.yaml": REQUIREMENT + "changes: []\n"},
             "changes: is an empty list; give at least one of: changes of the reference",
         ),

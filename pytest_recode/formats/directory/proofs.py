@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -162,6 +164,13 @@ def _wrong(
                     f"{path / name}: provide either the targets of the answer or `changes` of the reference; remove one of the two"
                 )
         answer = _changed(reference, targets, document, values["changes"])
+    for target, data in answer.items():
+        if target.endswith(".py") and (wrong_syntax := _syntax_error(data)):
+            after = " after `changes`" if "changes" in values else ""
+            raise UserError(
+                f"{path}: {target} is not valid Python{after} ({wrong_syntax}): every case fails for that, so it proves nothing about the"
+                " requirement; correct it"
+            )
     return WrongAnswer(
         name=path.name,
         targets=answer,
@@ -186,6 +195,10 @@ def _changed(reference: Path, targets: tuple[str, ...], document: Document, chan
     """The reference with `changes` applied in order."""
     texts = {target: text_of(reference / target, most=_LARGEST) for target in targets}
     for number, change in enumerate(changes):
+        if change.new == change.old:
+            raise fault(
+                document, ("changes", number, "new"), "changes: `new` is the same as `old`; write what is wrong there"
+            )
         if (times := texts[change.file].count(change.old)) != 1:
             if times:
                 step = "add text before or after it, until it occurs once"
@@ -203,6 +216,19 @@ def _changed(reference: Path, targets: tuple[str, ...], document: Document, chan
             )
         texts[change.file] = texts[change.file].replace(change.old, change.new)
     return {target: text.encode() for target, text in texts.items()}
+
+
+def _syntax_error(code: bytes) -> str:
+    """Line and reason; "" for valid Python."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(code)
+    except SyntaxError as error:
+        return f"line {error.lineno}: {error.msg}"
+    except ValueError as error:  # a null character
+        return str(error)
+    return ""
 
 
 def _is_indented_otherwise(old: str, code: str) -> bool:
