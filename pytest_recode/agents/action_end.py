@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pytest_recode.agents.action_names import argument_of
+from pytest_recode.agents.action_names import argument_of, is_argument_name
 from pytest_recode.agents.calls import Call
 from pytest_recode.agents.forms import FORMS, TEXTS
 from pytest_recode.agents.python_source import syntax_error, unfenced
@@ -17,8 +17,14 @@ AS_A_COMMAND = (
 )
 """What to do with a line after a command."""
 
-BOLD_PROSE = re.compile(r"\*\*(?!path\b|lines\b)[A-Za-z][\w ]{1,30}(?::\*\*|\*\*:)[ \t]+\w", re.IGNORECASE)
-"""How prose after actions often begins: `**Summary:** it is done`."""
+_BOLD = re.compile(r"\*\*(?P<name>[A-Za-z][\w ]{1,30})(?::\*\*|\*\*:)[ \t]+(?P<rest>\w.*)")
+
+
+def is_bold_prose(line: str) -> bool:
+    """Whether a line begins as prose after actions often does: `**Summary:** it is done`. A name with one word, as in `**mode**: append`, may be an
+    argument, and so may whatever has the name of one."""
+    found = _BOLD.match(line)
+    return found is not None and len(found["rest"].split()) > 1 and not is_argument_name(found["name"].strip().lower())
 
 
 def last_text(call: Call, kind: str) -> Value | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pytest_recode.agents.action_arguments import RANGE_NAMES
 from pytest_recode.agents.action_end import (
     AS_A_COMMAND,
-    BOLD_PROSE,
+    is_bold_prose,
     is_left_over,
     is_over,
     last_text,
@@ -93,7 +93,7 @@ class ActionReader:
                 self.prose_follows
                 and not fence
                 and blank
-                and BOLD_PROSE.match(line)
+                and is_bold_prose(line)
                 and is_over(call, kind, line=line, blank=True)
             ):
                 return

@@ -123,8 +123,13 @@ def _files(pieces: Sequence[Fence], targets: Sequence[str]) -> Found:
         free = [piece for piece, name in named if name is None]
         code = [piece for piece in free if language(piece) in PYTHON] or [piece for piece in free if not piece.info]
         defining = [piece for piece in code if _DEFINITION.search(piece.text)]
-        if len(defining) == 1 and _labelled(defining[0].before, targets):
-            code = defining  # the others are examples
+        others = [piece for piece in code if piece not in defining]
+        if (
+            len(defining) == 1
+            and _labelled(defining[0].before, targets)
+            and all(_imports(each, targets[0]) for each in others)
+        ):
+            code = defining  # the others are examples of its use
         if len(code) > 1:
             lines = ", ".join(str(piece.line) for piece in code)
             raise DamagedError(
@@ -168,14 +173,15 @@ def _outdented(piece: Fence) -> str:
 
 def _labelled(line: str, targets: Sequence[str]) -> bool:
     """Whether the line above a fence says that the code is a target: a heading, a line in bold or one that ends in a colon, with this path and no
-    other one, and no word that says that the code is something else."""
+    words but those of `_LABEL`. Any other word may say that the code is something else: the old one, an example, a part."""
     found = line.strip()
     paths = set(_PATH.findall(found))
+    words = re.findall(r"[^\W\d_]+", _PATH.sub(" ", found.lower()))
     return (
         len(found) <= _LONGEST_LABEL
         and len(paths) == 1
         and paths.pop().removeprefix("./") in targets
-        and not _OTHERWISE.search(found)
+        and _LABEL.issuperset(words)
         and (found.startswith(("#", "**", "__")) or found.rstrip("*_`").endswith(":"))
     )
 
@@ -183,11 +189,41 @@ def _labelled(line: str, targets: Sequence[str]) -> bool:
 _DEFINITION = re.compile(r"^(?:async def|def|class) ", re.MULTILINE)
 _PATH = re.compile(r"(?:[\w.-]+/)*[\w.-]*\w\.[A-Za-z]\w{0,7}(?![\w./])")
 _LONGEST_LABEL = 100
-_OTHERWISE = re.compile(
-    r"\b(?:examples?|usage|us(?:e|ing)|tests?|run|call|before|old|original|previous|instead|not|never|wrong|excerpt|parts?|only|snippet|diff|changes?|add|insert"
-    r"|replace|append|remove)\b|n't\b",
-    re.IGNORECASE,
+_LABEL = frozenset(
+    [
+        "here",
+        "is",
+        "s",
+        "the",
+        "this",
+        "below",
+        "file",
+        "filename",
+        "path",
+        "updated",
+        "complete",
+        "full",
+        "whole",
+        "new",
+        "final",
+        "corrected",
+        "revised",
+        "implementation",
+        "contents",
+        "content",
+        "code",
+        "module",
+        "of",
+        "for",
+        "in",
+    ]
 )
+
+
+def _imports(piece: Fence, target: str) -> bool:
+    """Whether the code imports the target's module, as an example of its use does."""
+    module = re.escape(target.removesuffix(".py").rpartition("/")[2])
+    return re.search(rf"^[ \t]*(?:from|import)[ \t][^\n#]*\b{module}\b", piece.text, re.MULTILINE) is not None
 
 
 def form_of_change(text: str) -> str:

@@ -316,6 +316,25 @@ def test_a_label_above_the_only_block_with_definitions_names_its_file(label: str
 @pytest.mark.parametrize(
     ("label", "second"),
     [
+        *(
+            (f"The {word} `crc/control.py`:", EXAMPLE)
+            for word in (
+                "buggy",
+                "current",
+                "existing",
+                "first version of",
+                "reference for",
+                "stub in",
+                "interface of",
+                "simplified",
+            )
+        ),
+        ("### Problem in `crc/control.py`", EXAMPLE),
+        ("**The bug in crc/control.py**", EXAMPLE),
+        (
+            "Here is `crc/control.py`:",
+            "It becomes:\n\n```python\nfrom crc.base import solve\n```\n",
+        ),  # no example of its use
         ("An example for `crc/control.py`:", EXAMPLE),
         ("The old `crc/control.py`:", EXAMPLE),
         ("Do not write `crc/control.py` like this:", EXAMPLE),

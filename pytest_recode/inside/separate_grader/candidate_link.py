@@ -302,7 +302,7 @@ def _generator(value: Any) -> list[Any]:
 
     kind = "Generator" if isinstance(value, np.random.Generator) else "RandomState"
     state = value.bit_generator.state if kind == "Generator" else value.get_state(legacy=False)
-    seeds = getattr(getattr(value, "bit_generator", None), "seed_seq", None)  # from which `spawn` makes others
+    seeds: Any = getattr(getattr(value, "bit_generator", None), "seed_seq", None)  # from which `spawn` makes others
     if type(seeds) is np.random.SeedSequence:
         state = {**state, "seeds": seeds.state}
     return ["rng", kind, json.dumps(state, default=lambda array: array.tolist())]
