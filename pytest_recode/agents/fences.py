@@ -173,7 +173,7 @@ def _outdented(piece: Fence) -> str:
 
 def _labelled(line: str, targets: Sequence[str]) -> bool:
     """Whether the line above a fence says that the code is a target: a heading, a line in bold or one that ends in a colon, with this path and no
-    words but those of `_LABEL`. Any other word may say that the code is something else: the old one, an example, a part."""
+    words but those of `_LABEL_WORD`. Any other word may say that the code is something else: the old one, an example, a part."""
     found = line.strip()
     paths = set(_PATH.findall(found))
     words = re.findall(r"[^\W\d_]+", _PATH.sub(" ", found.lower()))
@@ -181,7 +181,7 @@ def _labelled(line: str, targets: Sequence[str]) -> bool:
         len(found) <= _LONGEST_LABEL
         and len(paths) == 1
         and paths.pop().removeprefix("./") in targets
-        and _LABEL.issuperset(words)
+        and all(map(_LABEL_WORD.fullmatch, words))
         and (found.startswith(("#", "**", "__")) or found.rstrip("*_`").endswith(":"))
     )
 
@@ -189,34 +189,8 @@ def _labelled(line: str, targets: Sequence[str]) -> bool:
 _DEFINITION = re.compile(r"^(?:async def|def|class) ", re.MULTILINE)
 _PATH = re.compile(r"(?:[\w.-]+/)*[\w.-]*\w\.[A-Za-z]\w{0,7}(?![\w./])")
 _LONGEST_LABEL = 100
-_LABEL = frozenset(
-    [
-        "here",
-        "is",
-        "s",
-        "the",
-        "this",
-        "below",
-        "file",
-        "filename",
-        "path",
-        "updated",
-        "complete",
-        "full",
-        "whole",
-        "new",
-        "final",
-        "corrected",
-        "revised",
-        "implementation",
-        "contents",
-        "content",
-        "code",
-        "module",
-        "of",
-        "for",
-        "in",
-    ]
+_LABEL_WORD = re.compile(
+    "here|is|s|the|this|below|file|filename|path|updated|complete|full|whole|new|final|corrected|revised|implementation|contents?|code|module|of|for|in"
 )
 
 

@@ -31,7 +31,7 @@ def test_a_wrong_answer_is_no_solution(right: str, wrong: str, bare: Sandbox) ->
 
 
 def test_a_mask_is_no_plain_data(bare: Sandbox) -> None:
-    """It would not be compared: the author is told so, and a right answer does not pass by its data alone."""
+    """It would not be compared: the message says so, and a right answer does not pass by its data alone."""
     code = "import numpy as np\n\ndef f(): return np.ma.array([1.0, {}], mask=[0, 1])"
     case = only(grade(bare, SAME, code.format("9.0"), code.format("2.0")))
     assert "masked array, which is not plain data; compare `filled(...)` and the mask" in case.message

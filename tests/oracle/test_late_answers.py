@@ -50,7 +50,7 @@ def test_the_same_in_a_grader_of_several_answers(bare: Sandbox) -> None:
 
 
 def test_it_answers_a_question_of_another_interface(sandbox: Sandbox) -> None:
-    """The candidate of `score` is told the value that `value` must have, and another candidate's question gets its answer."""
+    """The candidate of `score` receives the value that `value` must have, and another candidate's question gets its answer."""
     tests = (
         HEAD
         + WITHIN
