@@ -19,6 +19,16 @@ AWAITED = 60.0
 _NAMES = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
 
 
+def await_children() -> None:
+    """Handle SIGCHLD by default if this process inherited that it is ignored, as from some daemons and init wrappers.
+
+    With it ignored, the kernel discards how children ended: `subprocess` takes every exit status for 0, and `bwrap` hangs. Only the main
+    thread can change that.
+    """
+    if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+
+
 class Stops:
     """The state of a stop in this process. `reason` is why the run stops, or "" if it does not.
 

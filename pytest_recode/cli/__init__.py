@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from pytest_recode import VERSION
 from pytest_recode.cli import bless, cut, export, gate, html, merge, new, plot, power, preview, report, show
 from pytest_recode.faults import RecordsError, UserError
+from pytest_recode.stopping import await_children
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # argparse has no public name for it
@@ -30,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given, unknown = parser.parse_known_args(arguments)
     if unknown:  # with the usage of the subcommand, which has its options
         given.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    await_children()
     try:
         made = given.command(given)
         text, status = made if isinstance(made, tuple) else (made, 0)

@@ -141,7 +141,9 @@ def run_of(config: pytest.Config) -> Run:
         from pytest_recode.plugin import limits, reruns
         from pytest_recode.plugin.report import Reporter
         from pytest_recode.plugin.session import Run
+        from pytest_recode.stopping import await_children
 
+        await_children()
         config.stash[RUN] = run = Run(config)
         config.pluginmanager.register(reruns, reruns.NAME)
         config.pluginmanager.register(

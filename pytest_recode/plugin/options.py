@@ -52,7 +52,7 @@ OPTIONS = (
     Option("sandbox", "text", "auto", "KIND", "Where code runs: docker, bubblewrap, process (limits, but no isolation), or auto (the best that is available)."),
     Option("python", "text", "", "PATH", "Interpreter for local sandboxes; it needs pytest and the packages of the tasks. Default: the one that runs pytest."),
     Option("image", "text", "", "IMAGE", "Docker image for tasks that name none; their requirements are installed on top of it. Default: python:3.12-slim."),
-    Option("docker-host", "texts", (), "ADDRESS", "Docker daemon to run containers on, as in DOCKER_HOST (repeatable): ssh://[USER@]HOST, tcp://HOST:PORT or unix:///SOCKET. Episodes are divided among several hosts by worker (docs/how-to/use-docker-hosts.md). Default: DOCKER_HOST, or else the daemon of this machine."),
+    Option("docker-host", "texts", (), "ADDRESS", "Docker daemon to run containers on, as in DOCKER_HOST (repeatable): ssh://[USER@]HOST, tcp://HOST:PORT or unix:///SOCKET. Episodes are divided among several hosts by worker (docs/how-to/use-docker-hosts.md). Default: DOCKER_HOST, or else the active Docker context."),
     Option("env", "environments", (), "NAME=PATH-or-image", "Maps a benchmark's name of an environment to this machine (repeatable): an interpreter for local sandboxes, or a docker image."),
     Option("out", "path", None, "DIR", "Directory for the records of this run, new or empty. Default: recode-out/<time> in the root directory."),
     Option("shard", "shard", None, "K/N", "Play only part K of N of the episodes (or checks, or replays), for N separate sessions, such as the jobs of a CI matrix (docs/how-to/run-in-shards.md). All episodes of a task and attempt are in one part. `pytest-recode merge` makes the parts one run again."),

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from urllib.parse import SplitResult, urlsplit
 
+from pytest_recode.sandboxes import docker_context
+
 SSH = "ssh://"
 FORMS = "ssh://[USER@]HOST[:PORT][/SOCKET], tcp://HOST:PORT or unix:///SOCKET"
 
 
 def in_use(address: str) -> str:
-    """`address`, or if it is "" the value of `DOCKER_HOST`; "" is the default socket of this machine."""
-    return address or os.environ.get("DOCKER_HOST", "")
+    """`address`, or if it is "" the value of `DOCKER_HOST`, or the address of the active Docker context; "" is the default socket of this
+    machine."""
+    return address or os.environ.get("DOCKER_HOST") or docker_context.active().host
 
 
 def problem(address: str) -> str:

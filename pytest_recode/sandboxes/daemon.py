@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
 
 from pytest_recode.faults import SandboxError
-from pytest_recode.sandboxes import ssh_tunnel
+from pytest_recode.sandboxes import docker_context, ssh_tunnel
 from pytest_recode.sandboxes.addresses import SSH, has_password, in_use, on
 
 API_SECONDS = 120
@@ -29,6 +29,9 @@ def client(address: str = "") -> Any:
     import docker.errors
     import docker.utils
 
+    context = docker_context.active() if not (address or os.environ.get("DOCKER_HOST")) else None
+    if context is not None and context.problem:
+        raise docker.errors.DockerException(context.problem)
     used = in_use(address)
     if has_password(used):  # the SDK would quote it
         raise docker.errors.DockerException("the address has a password, which no daemon asks for: leave it out")
@@ -39,7 +42,12 @@ def client(address: str = "") -> Any:
             raise docker.errors.DockerException(str(exc)) from exc
     local = not used or used.startswith("unix://")
     tls = {} if local else {name: value for name in _TLS if (value := os.environ.get(name)) is not None}
-    made = _kind()(**docker.utils.kwargs_from_env({"DOCKER_HOST": used, **tls}), version="auto", timeout=API_SECONDS)
+    connection: Any
+    if context is not None and context.tls is not None and not local:
+        connection = {"base_url": used.replace("tcp://", "https://", 1), "tls": context.tls}
+    else:
+        connection = docker.utils.kwargs_from_env({"DOCKER_HOST": used, **tls})
+    made = _kind()(**connection, version="auto", timeout=API_SECONDS)
     made.address = address
     return made
 
@@ -127,6 +135,8 @@ def answering(address: str = "") -> Iterator[None]:
 
 def unanswered(exc: Exception, address: str = "") -> str:
     used = in_use(address)
+    if not used and (problem := docker_context.active().problem):
+        return f"docker: {problem}"
     choice = "name other hosts with --recode-docker-host" if address else "set DOCKER_HOST"
     step = "start Docker there" if used else "start Docker"
     cause = " ".join(str(exc).split())

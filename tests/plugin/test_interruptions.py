@@ -120,6 +120,21 @@ def events(pytester: pytest.Pytester) -> list[dict[str, Any]]:
     ]
 
 
+IGNORES_SIGCHLD = (
+    *(sys.executable, "-c"),
+    "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])",
+)
+
+
+def test_a_parent_that_ignores_sigchld_changes_nothing(make_task: MakeTask, pytester: pytest.Pytester) -> None:
+    """bwrap would wait for its child, and `subprocess` would take every exit status for 0."""
+    make_task("a")
+    options = ("-p", "no:cacheprovider", "--recode-agent=reference", "--recode-sandbox=bubblewrap")
+    result = pytester.run(*IGNORES_SIGCHLD, "-m", "pytest", *options, timeout=60)
+    assert "timed out" not in words(result)
+    result.assert_outcomes(passed=1)
+
+
 @pytest.fixture
 def cut_off(
     make_task: MakeTask, pytester: pytest.Pytester, at_work: Path, sandbox: tuple[str, ...], results: Results

@@ -11,12 +11,17 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
+import docker.tls
 import docker.utils
 import pytest
+from docker.context import ContextAPI
 
 from pytest_recode.oracle.judge import judge
 from pytest_recode.sandboxes import SandboxContext, docker_
+from pytest_recode.sandboxes.addresses import in_use
+from pytest_recode.sandboxes.daemon import client
 from pytest_recode.task import Limits, Parts, Task
+from tests.messages import assert_message
 from tests.sandboxes.conftest import IMAGE, usable
 
 LIMITS = Limits(memory_mb=256, disk_mb=32, pids=32)
@@ -104,3 +109,31 @@ def test_g(candidate):
     finally:
         sandbox.close()
     assert [case.outcome for case in verdict.cases] == ["passed", "failed"]
+
+
+def test_the_active_context_gives_address_and_certificates(
+    context: SandboxContext, tls: TlsDaemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usable("docker", context)
+    for name in ("DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    (tmp_path / "config.json").write_text('{"currentContext": "build"}')
+    files = docker.tls.TLSConfig(
+        client_cert=(str(tmp_path / "cert.pem"), str(tmp_path / "key.pem")),
+        ca_cert=str(tmp_path / "ca.pem"),
+        verify=True,
+    )
+    address = f"tcp://localhost:{tls.port}"
+    ContextAPI.create_context("build", host=address, tls_cfg=files)
+    [stored] = (tmp_path / "contexts").rglob("meta.json")
+    stored.write_text(stored.read_text().replace("https://", "tcp://"))  # as `docker context create` writes it
+    assert in_use("") == address
+    with client() as daemon:
+        assert daemon.version()["Version"]
+    monkeypatch.setenv("DOCKER_CONTEXT", "default")
+    assert in_use("") == ""
+    monkeypatch.setenv("DOCKER_CONTEXT", "another")
+    problem = docker_.KIND.check(context)
+    assert problem is not None
+    assert_message(problem, "DOCKER_CONTEXT=another", "docker context use", "DOCKER_HOST")
