@@ -21,7 +21,7 @@ class Call:
     """The ledger and the admission of one call (see `models/provider.py`), for all of its tries.
 
     `prompt`, `answer` (in tokens) and `reserved_usd`: the most that one try may take. `max_wait`: seconds that the call may wait for rate limits and other
-    calls. `emit` sends an event to the caller.
+    calls. `emit` sends an event to the caller. `redact` removes keys from a text for the ledger.
     """
 
     def __init__(
@@ -35,6 +35,7 @@ class Call:
         reserved_usd: float,
         max_wait: float,
         emit: Callable[[Event], None],
+        redact: Callable[[str], str] = str,
     ) -> None:
         self._model = model
         self._budget = budget
@@ -43,6 +44,7 @@ class Call:
         self._reserved_usd = reserved_usd
         self._max_wait = max_wait
         self._emit = emit
+        self._redact = redact
         self._place = throttle.place()
         self._started: Started | None = None
         self._line: int | None = None
@@ -170,7 +172,7 @@ class Call:
     def settle(self) -> None: ...
 
     def fault(self, error: ModelError) -> None:
-        self._budget.ledger.fault(error)
+        self._budget.ledger.fault(ModelError(error.fault, error.model, self._redact(error.detail)))
 
     def retry(self, error: ModelError, pause: float) -> None:
         self._emit({"event": "retry", "fault": error.fault.value, "detail": error.detail, "pause": pause})

@@ -15,6 +15,8 @@ from pathlib import Path
 
 from pytest_recode.gateway import GatewayConfig
 from pytest_recode.models import GatewayAddress
+from pytest_recode.models.redaction import known_secrets, redacted
+from pytest_recode.models.table import key_variables
 from pytest_recode.owned_directory import new_socket
 
 RESTARTS = 5
@@ -94,6 +96,7 @@ class GatewayProcess:
     def _last_line(self) -> str:
         lines = self._errors.read_text("utf-8", "replace").split("\n") if self._errors.exists() else []
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        last = redacted(last, known_secrets(key_variables(self._config.table)))
         return f"; its last line: {last}" if last else ""
 
     def close(self) -> None:

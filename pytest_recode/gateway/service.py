@@ -24,7 +24,8 @@ from pytest_recode.models import Caller, Embedded, ModelContext, Reply
 from pytest_recode.models.chat_format import completion, usage_json
 from pytest_recode.models.client import highest_cost, litellm, takes_temperature
 from pytest_recode.models.provider import ProviderModel, check, provider_model
-from pytest_recode.models.table import Entry, resolve
+from pytest_recode.models.redaction import known_secrets, redacted, redacted_json
+from pytest_recode.models.table import Entry, key_variables, resolve
 from pytest_recode.records.ledger import FileLedger
 from pytest_recode.records.null_ledger import NullLedger
 from pytest_recode.records.run_directory import LEDGER
@@ -45,6 +46,7 @@ class ModelService:
         self._budget = Budget(ledger)
         self._throttles: dict[tuple[str, str], Throttle] = {}
         self._models: dict[str, ProviderModel] = {}
+        self._secrets = known_secrets(key_variables(config.table))
         self._cassette: Cassette | None = None
         self._kept = KeptAnswers(Path(config.out), config.run)
         self._only_replays = config.cassette is not None and config.cassette_mode == "replay"
@@ -95,7 +97,7 @@ class ModelService:
 
     async def answer(self, caller: Caller, body: Mapping[str, Any], ask: Ask, emit: Emit, calls: list[Call]) -> None:
         """Answer one call. The last event that is emitted has the answer or the error. `calls` gets the call of the provider."""
-        name = body["model"]
+        name, emit = body["model"], self._without_secrets(emit)
         try:
             entry = await self._entry(name)
             cassette, question, number = self.cassette, _question(entry, caller, body), body.get(NUMBER, 1)
@@ -137,7 +139,11 @@ class ModelService:
                 answer = await ask(made)
             finally:
                 call.close()
-            content = completion(model.name, answer) if isinstance(answer, Reply) else _embeddings(model.name, answer)
+            content = (
+                redacted_json(completion(model.name, answer), self._secrets)
+                if isinstance(answer, Reply)
+                else _embeddings(model.name, answer)
+            )
             kept = Kept(call=secrets.token_hex(8), body=content, timing=call.timing)
             if place is not None and waiting is not None:
                 self._kept.keep(caller, place, kept)
@@ -150,6 +156,14 @@ class ModelService:
         body = {**recorded.answer, "model": name, "usage": {**recorded.usage, "cost": 0.0}}
         times = {"waited": 0.0, "answering": recorded.answering}
         return {"event": "answer", "body": body, **times, "replayed": True, "recorded_usd": cost}
+
+    def _without_secrets(self, emit: Emit) -> Emit:
+        """Redact what providers' errors quote. Answers are redacted before they are stored."""
+
+        def redacting(event: Event) -> None:
+            emit(event if event["event"] == "answer" else redacted_json(event, self._secrets))
+
+        return redacting
 
     def close(self) -> None:
         if self._cassette is not None:
@@ -171,6 +185,7 @@ class ModelService:
             reserved_usd=cost,
             max_wait=self.config.max_wait,
             emit=emit,
+            redact=lambda text: redacted(text, self._secrets),
         )
 
     def _limit(self, model: ProviderModel) -> RateLimit:

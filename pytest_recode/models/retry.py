@@ -14,6 +14,7 @@ from itertools import dropwhile, takewhile
 from typing import Any
 
 from pytest_recode.faults import ModelError, ModelFault
+from pytest_recode.models.redaction import known_secrets, redacted
 
 RETRIED = frozenset({ModelFault.RATE_LIMIT, ModelFault.TIMEOUT, ModelFault.CONNECTION, ModelFault.SERVER})
 
@@ -219,10 +220,7 @@ def _message_in(text: str) -> str:
 
 def _plain(text: str) -> str:
     """`text`, shortened and without secrets of the environment."""
-    for name in os.environ:
-        value = os.environ.get(name, "")  # another thread may have removed it
-        if len(value) >= 8 and re.search(r"(KEY|TOKEN|SECRET|PASSWORD)$", name, re.IGNORECASE):
-            text = text.replace(value, f"<{name}>")
+    text = redacted(text, known_secrets())
     return text if len(text) <= 500 else f"{text[:500]} …"
 
 

@@ -125,6 +125,12 @@ def names(user_table: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*user_table, *TABLE]))
 
 
+def key_variables(user_table: Mapping[str, Mapping[str, Any]]) -> frozenset[str]:
+    """The environment variables that the tables name for keys."""
+    own = (entry.get("api_key_env") for entry in user_table.values())
+    return frozenset(filter(None, (*own, *(entry.api_key_env for entry in TABLE.values()))))
+
+
 def close_names(name: str, user_table: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return difflib.get_close_matches(name.rpartition("/")[2], names(user_table), n=3, cutoff=0.6)
 

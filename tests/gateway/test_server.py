@@ -18,7 +18,7 @@ import openai
 import pytest
 
 from pytest_recode.faults import BudgetSpent, ModelError, ModelFault, Stopped, UserError
-from pytest_recode.gateway import client, connection, process, token
+from pytest_recode.gateway import TURN, client, connection, process, token
 from pytest_recode.gateway.client import make
 from pytest_recode.gateway.connection import Connection, connected
 from pytest_recode.models import Caller, GatewayAddress, Message, ModelContext, Reply, Usage
@@ -407,3 +407,22 @@ def test_a_gateway_that_nobody_starts_is_an_error_that_names_it(
     with pytest.raises(ModelError) as caught:
         make(ModelContext(name="local", ledger=NullLedger(), gateway=address))
     assert_message(str(caught.value), "model local", "does not listen", "resume the run")
+
+
+def test_a_key_that_a_provider_quotes_is_stored_and_shown_nowhere(
+    chat_server: Serve, start_gateway: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The variable has a name of the user's own."""
+    monkeypatch.setenv("HOUSE_PASS", "very-secret-pass")
+    quoting = "Rejected: Bearer very-secret-pass"
+    server = chat_server([fault(503, quoting, retry_after="0.01"), say(quoting), fault(401, quoting)])
+    entry = {"model": "openai/x", "api_key_env": "HOUSE_PASS"}
+    gateway = start_gateway(server.url, table={"one": entry, "two": entry})
+    asked = gateway.ask(model="one", **{TURN: 1})
+    told = [asked.until("retry"), asked.until("answer"), gateway.ask(model="two").until("error")]
+    files = {path.name: path.read_text() for path in gateway.ledger.parent.rglob("*.jsonl")}
+    assert len(files) == 2, "the ledger and the answer"
+    for text in (*map(json.dumps, told), *files.values()):
+        assert "<HOUSE_PASS>" in text
+        assert "very-secret-pass" not in text
+    assert server.requests[0].headers["authorization"] == "Bearer very-secret-pass"
