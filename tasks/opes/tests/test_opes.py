@@ -295,6 +295,35 @@ def test_merging_across_the_border_of_a_period(candidate, rng):
         assert_equivalent(fields(found), expected, rtol=RTOL)
         found = candidate.flattening.opes.compress(old, settings, center, [2.0 * width], 27.0)
         np.testing.assert_allclose(found.centers, [[side * (0.032 - half)]], rtol=RTOL)
+        # The mean may lie beyond the border as seen from the heavier kernel, whichever it is.
+        for near, heights, place in ((0.01, (2.0, 1.0), -0.05 / 3.0), (0.07, (1.0, 2.0), 0.05 / 3.0)):
+            old = kernels_of(candidate, ([[side * (half - near)]], [[width]], heights[:1]))
+            beyond = [side * (half + 0.08 - near) + turns * period]
+            found = candidate.flattening.opes.compress(old, settings, beyond, [width], heights[1])
+            expected = {
+                "centers": np.array([[side * (half - place if place > 0.0 else -half - place)]]),
+                "widths": np.array([[math.sqrt(width**2 + 0.0128 / 9.0)]]),
+                "heights": np.array([3.0]),
+            }
+            assert_equivalent(fields(found), expected, rtol=RTOL)
+
+
+@compressing
+def test_old_kernels_keep_their_values(candidate, rng):
+    """Also in other periods: those that are not merged come back as they were, those that are count as if they were near."""
+    period, width = rng.uniform(2.0, 5.0), rng.uniform(0.1, 0.2)
+    settings = settings_of(candidate, periods=(period,))
+    turns = rng.permutation([-2, 1, 3])
+    centers = np.array([[0.0], [0.4 * period], [-0.4 * period]]) + turns[:, None] * period
+    old = centers, np.full((3, 1), width), rng.uniform(1.0, 2.0, 3)
+    found = candidate.flattening.opes.compress(kernels_of(candidate, old), settings, [0.25 * period], [width], 1.0)
+    for name, before in zip(NAMES, old, strict=True):
+        np.testing.assert_array_equal(fields(found)[name][:3], before)
+    near = 0.4 * period - 0.5 * width
+    found = candidate.flattening.opes.compress(kernels_of(candidate, old), settings, [near], [width], old[2][1])
+    np.testing.assert_array_equal(found.centers[:2], centers[[0, 2]])
+    np.testing.assert_allclose(found.centers[2], [near + 0.25 * width], rtol=RTOL)
+    np.testing.assert_allclose(found.heights[2], 2.0 * old[2][1], rtol=RTOL)
 
 
 @compressing

@@ -11,7 +11,7 @@ from .cell import Cell
 class Settings:
     """Parameters of the method.
 
-    barrier: the energy that the bias should help to cross; more than `kt`, and at most 300 times that.
+    barrier: the energy that the bias should help to cross, from 1.01 to 300 times `kt`.
     kt: the temperature in units of energy, 1 / beta.
     widths: initial width of a kernel along each of the d variables.
     periods: period of each variable, 0 for none.
@@ -25,8 +25,8 @@ class Settings:
     threshold: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.kt < self.barrier <= 300.0 * self.kt:
-            raise ValueError("the barrier must be more than kt, and at most 300 kt")
+        if not (self.kt > 0.0 and 1.01 * self.kt <= self.barrier <= 300.0 * self.kt < float("inf")):
+            raise ValueError("the barrier must be from 1.01 kt to 300 kt")
         if len(self.widths) != len(self.periods) or min(self.widths) <= 0.0:
             raise ValueError("each variable needs a positive width and a period")
 
