@@ -228,9 +228,6 @@ def _start(argv: list[str], cwd: str, env: dict[str, str], output: int, report: 
             linux_isolation.dumpable(False)
             _monitor(argv, cwd, env, output, report, linux_isolation.pids_here)
         elif _settings.kind in _FIRST:
-            linux_isolation.dumpable(True)
-            linux_isolation.first_to_go()
-            linux_isolation.dumpable(False)
             _monitor(argv, cwd, env, output, report, linux_isolation.pids_here)
         else:
             linux_isolation.adopt_orphans()
@@ -262,7 +259,7 @@ def _monitor(
             status = os.WEXITSTATUS(ended) if os.WIFEXITED(ended) else -os.WTERMSIG(ended)
             launch.write_report(report, "status", str(status))
             os._exit(0)
-        excess = launch.past(_settings.limits, pids())
+        excess = launch.past(_settings.limits, pids)
         if excess:
             launch.write_report(report, "killed", excess)
             os._exit(0)
@@ -287,9 +284,9 @@ def _become(argv: list[str], cwd: str, env: dict[str, str], output: int) -> None
         linux_isolation.limit("RLIMIT_FSIZE", _settings.limits.disk_mb * linux_isolation.MIB)
         if _settings.kind in ("nested", "first"):
             linux_isolation.limit_processes(_settings.limits.pids)
-        if _settings.kind != "plain":
-            seccomp.refuse()
-            linux_isolation.dumpable(True)
+        seccomp.refuse(isolated=_settings.kind != "plain")
+        linux_isolation.dumpable(True)
+        linux_isolation.first_to_go()
         os.execvpe(argv[0], argv, env)
     except OSError as exc:
         os.write(2, f"{argv[0]}: {exc.strerror}\n".encode("utf-8", "replace"))

@@ -22,7 +22,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from . import linux_isolation, removal, seccomp, socket_memory, unprivileged
+from . import linux_isolation, memory_use, removal, seccomp, socket_memory, unprivileged
 
 Main = Callable[[Any, Any], Any]
 
@@ -151,6 +151,9 @@ def start_plain(main: Main, wire: int, report: int, watched: int, limits: Limits
         pid = os.fork()
         if pid == 0:
             os.setsid()
+            if not limits.persistent:  # before it is another user, who could take it back
+                linux_isolation.dumpable(True)
+                linux_isolation.first_to_go()
             unprivileged.become(user)
             run_payload(main, wire, wire, report, limits, linux_isolation.address_space(), jail_kind="plain")
         linux_isolation.close_all_but(report, watched)
@@ -204,21 +207,21 @@ def watch(
             return ""
         if not limits.persistent:
             with unprivileged.seeing_as(user):
-                excess = past(limits, pids())
+                excess = past(limits, pids)
             if excess:
                 return excess
 
 
-def past(limits: Limits, pids: list[int]) -> str:
+def past(limits: Limits, pids: Callable[[], list[int]]) -> str:
     """Describe the limit that these processes together exceed, or ""."""
-    if len(pids) > limits.pids:
+    if len(pids()) > limits.pids:
         return f"too many processes ({limits.pids})"
     if not limits.directory and files_past(limits):
         return f"too many files ({most_files(limits)})"
     unread = (
         0 if limits.directory else socket_memory.unread()
     )  # without namespaces the sockets would be the whole machine's
-    if linux_isolation.memory_past(pids, limits.memory_mb * linux_isolation.MIB - unread):
+    if memory_use.past(pids, limits.memory_mb * linux_isolation.MIB - unread):
         return f"out of memory ({limits.memory_mb} MiB)"
     return ""
 
@@ -282,12 +285,10 @@ def run_payload(
             shield(jail_kind, limits)
         else:
             linux_isolation.dumpable(True)
-            if jail_kind == "container":
-                linux_isolation.first_to_go()
+            linux_isolation.first_to_go()
             if jail_kind in ("nested", "first"):  # elsewhere the user has other processes
                 linux_isolation.limit_processes(limits.pids)
-            if jail_kind != "plain":
-                seccomp.refuse()
+            seccomp.refuse(isolated=jail_kind != "plain")
             linux_isolation.limit("RLIMIT_AS", base + limits.memory_mb * linux_isolation.MIB)
         report_start(report, "up", "")
     except BaseException as exc:  # noqa: BLE001 - forked: nothing may return into the warm parent's code

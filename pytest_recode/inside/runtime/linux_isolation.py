@@ -16,7 +16,7 @@ import resource
 import select
 import signal
 import struct
-from typing import Any
+from collections.abc import Iterable
 
 NEWNS, NEWCGROUP, NEWUTS, NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
 NEWUSER, NEWPID, NEWNET = 0x10000000, 0x20000000, 0x40000000
@@ -140,9 +140,15 @@ def forbid_user_namespaces(allowed: int = 0) -> None:
 
 
 def first_to_go() -> None:
-    """Make the kernel end this process first when memory runs out. The process must be dumpable."""
-    with open("/proc/self/oom_score_adj", "w") as file:
-        file.write("1000")
+    """Make the kernel end this process first when memory runs out. The process must be dumpable.
+
+    Only if root of the machine calls this, the process cannot take it back.
+    """
+    try:
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write("1000")
+    except OSError:  # no /proc that can be written; the limits hold without it
+        return
 
 
 def loopback_up() -> None:
@@ -230,42 +236,6 @@ def address_space() -> int:
         return int(file.read().split()[0]) * PAGE
 
 
-def memory_past(pids: list[int], allowed: int) -> bool:
-    """Whether these processes together use more than `allowed` bytes.
-
-    The fast sum counts a page that n processes share n times. If it is too large, each page is counted once. A process
-    that has ended counts as 0.
-    """
-    return _sum(pids, _resident) > allowed and _sum(pids, _proportional) > allowed
-
-
-def _sum(pids: list[int], measure: Any) -> int:
-    total = 0
-    for pid in pids:
-        try:
-            total += measure(pid)
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-    return total
-
-
-def _resident(pid: int) -> int:
-    with open(f"/proc/{pid}/statm") as file:
-        fields = file.read().split()
-    return int(fields[1]) * PAGE
-
-
-def _proportional(pid: int) -> int:
-    try:
-        with open(f"/proc/{pid}/smaps_rollup") as file:
-            for line in file:
-                if line.startswith("Pss:"):
-                    return int(line.split()[1]) * 1024
-    except PermissionError:  # the process is not dumpable
-        return _resident(pid)
-    return 0
-
-
 # Processes
 
 
@@ -312,6 +282,14 @@ def _children_by_search(pid: int) -> list[int]:
     return found
 
 
+def send_signal(pids: Iterable[int], number: int) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except (ProcessLookupError, PermissionError):  # it has ended, or has changed its user
+            continue
+
+
 def end_descendants() -> None:
     """Kill and reap everything below this process, which must have called `adopt_orphans`.
 
@@ -322,11 +300,7 @@ def end_descendants() -> None:
     while True:
         below = descendants(os.getpid())
         for number in (signal.SIGSTOP, signal.SIGKILL):
-            for pid in below:
-                try:
-                    os.kill(pid, number)
-                except ProcessLookupError:
-                    continue
+            send_signal(below, number)
         if reap_all():
             return
         time.sleep(0.001)

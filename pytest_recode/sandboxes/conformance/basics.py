@@ -8,7 +8,7 @@ from dataclasses import replace
 from uuid import uuid4
 
 from pytest_recode.faults import UserError
-from pytest_recode.sandboxes.conformance.probe import Bench, Probe, marked, running, until
+from pytest_recode.sandboxes.conformance.probe import Bench, Probe, answer_or_end, marked, running, until
 
 _DAEMON = """
 import os, sys, subprocess
@@ -265,3 +265,59 @@ def check_processes_are_limited(bench: Bench) -> None:
         assert most <= bench.limits.pids * 2, f"{most} processes at once, with a limit of {bench.limits.pids}"
     with bench.probe() as probe:
         assert probe.ask("result = 1") == 1
+
+
+_PINNED = """
+import ctypes, fcntl, mmap, os, socket, struct
+HUGE = 1 << 21
+libc = ctypes.CDLL(None, use_errno=True)
+libc.vmsplice.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_uint]
+area = mmap.mmap(-1, 2 * HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+start = ctypes.addressof(ctypes.c_char.from_buffer(area))
+offset = -start % HUGE
+def pin(take, most):
+    held = 0
+    while held < most:
+        area.madvise(mmap.MADV_HUGEPAGE, offset, HUGE)
+        area[offset] = 1
+        with open("/proc/self/smaps_rollup") as file:
+            if not held and "AnonHugePages:         0 kB" in file.read(): return 0  # the kernel has none
+        if not take(): return held
+        held += 2
+        area.madvise(mmap.MADV_DONTNEED, offset, HUGE)
+    return held
+def by_pipe():
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, 1031, 1 << 20)  # F_SETPIPE_SZ
+    ends.append((reader, writer))
+    piece = ctypes.create_string_buffer(struct.pack("PN", start + offset, 4096))
+    return lambda: libc.vmsplice(writer, piece, 1, 2) > 0
+def by_socket():
+    server = socket.create_server(("127.0.0.1", 0))
+    sender = socket.create_connection(server.getsockname())
+    ends.append((server.accept()[0], sender))
+    sender.setsockopt(1, 60, 1)  # SO_ZEROCOPY
+    sender.setblocking(False)
+    def send():
+        try: return sender.send(memoryview(area)[offset : offset + 4096], 0x4000000) > 0
+        except BlockingIOError: return False
+    return send
+ends = []
+def pinned(way, most):
+    try: return pin(way(), most)
+    except OSError: return 0
+"""
+
+
+def check_huge_pages_of_which_a_piece_is_kept_count(bench: Bench) -> None:
+    """A pipe or a socket that has a piece of a huge page keeps all of it, which no process has mapped any more."""
+    most = bench.limits.memory_mb + bench.limits.disk_mb + 256
+    for way in ("by_pipe", "by_socket"):
+        with bench.probe() as probe:
+            probe.send(
+                f"{_PINNED}\nheld = 0\nwhile held < {most} and (more := pinned({way}, {most} - held)): held += more\nresult = held"
+            )
+            answer = answer_or_end(probe, "held")
+        assert answer is None or answer < most, (
+            f"{answer} MiB were held {way}, with a limit of {bench.limits.memory_mb}"
+        )

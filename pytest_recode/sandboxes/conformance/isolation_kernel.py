@@ -6,7 +6,7 @@ import socket
 from uuid import uuid4
 
 from pytest_recode.sandboxes.conformance.isolation_processes import TRY
-from pytest_recode.sandboxes.conformance.probe import Bench, Probe
+from pytest_recode.sandboxes.conformance.probe import Bench, answer_or_end
 
 
 def check_there_is_no_network(bench: Bench) -> None:
@@ -93,7 +93,7 @@ def check_files_are_limited(bench: Bench) -> None:
                 "time.sleep(1)\n"  # for sandboxes that enforce this limit by polling
                 "result = made"
             )
-            made = _answer_or_end(probe, "made")
+            made = answer_or_end(probe, "made")
         assert made is None or made <= most, f"{made} files in {place}, with a limit of {bench.limits.disk_mb} MiB"
 
 
@@ -150,13 +150,5 @@ def check_shared_memory_counts(bench: Bench) -> None:
             f"    fd = os.memfd_create('x'); os.write(fd, bytes({each} << 20)); held.append(fd)\n"
             "result = len(held)"
         )
-        answer = _answer_or_end(probe, "len(held)")
+        answer = answer_or_end(probe, "len(held)")
     assert answer != many, f"{many * each} MiB of shared memory were granted, with a limit of {bench.limits.memory_mb}"
-
-
-def _answer_or_end(probe: Probe, value: str) -> int | None:
-    """The answer to `value` of a program that still has to answer an earlier `send`; None if the program ended."""
-    try:
-        return int(probe.ask(f"result = {value}"))
-    except (AssertionError, ConnectionError):
-        return None

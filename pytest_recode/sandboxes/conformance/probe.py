@@ -98,3 +98,11 @@ def until(condition: Callable[[], Any], what: str, seconds: float = SECONDS) -> 
     while not condition():
         assert time.monotonic() < limit, f"{what}: not within {seconds:.0f} s"
         time.sleep(0.01)
+
+
+def answer_or_end(probe: Probe, value: str) -> int | None:
+    """The answer to `value` of a program that still has to answer an earlier `send`; None if the program ended."""
+    try:
+        return int(probe.ask(f"result = {value}"))
+    except (AssertionError, ConnectionError):
+        return None
