@@ -6,17 +6,21 @@ There is one `Stops` in each process of a run. Signal handlers run in the main t
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
+import termios
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
 from pytest_recode.faults import Stopped
 
 AWAITED = 60.0
 """Seconds to wait for a pending answer after a stop."""
-_NAMES = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
+_NAMES = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM", signal.SIGHUP: "SIGHUP"}
 
 
 def await_children() -> None:
@@ -27,6 +31,18 @@ def await_children() -> None:
     """
     if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+
+
+def leave_closed_terminals() -> None:
+    """Let what this process still writes to a terminal that was closed go nowhere: every write there fails."""
+    for entry in Path("/proc/self/fd").iterdir():
+        try:
+            termios.tcgetattr(int(entry.name))
+        except termios.error as error:
+            if error.args[0] == errno.EIO:
+                nowhere = os.open(os.devnull, os.O_RDWR)
+                os.dup2(nowhere, int(entry.name), inheritable=False)
+                os.close(nowhere)
 
 
 class Stops:
@@ -88,7 +104,8 @@ class Stops:
 
     @contextmanager
     def signals(self, outside: Callable[[str], bool], notify: Callable[[str], None]) -> Iterator[None]:
-        """Handle SIGTERM and Ctrl-C as requests to stop, in the main thread. Restores the previous handlers on exit.
+        """Handle SIGTERM, Ctrl-C and SIGHUP (a closed terminal) as requests to stop, in the main thread. Restores the previous
+        handlers on exit.
 
         `outside` is called with the reason if no episode is running, and returns whether it handled the signal; if not, the previous
         handler is called. `notify` shows one line to the user. A signal that is ignored remains ignored.
@@ -99,6 +116,8 @@ class Stops:
         before = {number: signal.getsignal(number) for number in _NAMES}
 
         def handle(number: int, frame: FrameType | None) -> None:
+            if number == signal.SIGHUP:
+                leave_closed_terminals()
             if self._expired:
                 raise Stopped(self.reason)
             if self._poked and number == signal.SIGTERM:

@@ -1,7 +1,7 @@
 """The gateway's process: `python -m pytest_recode.gateway`, with its configuration as one line of JSON on the standard input.
 
 A second line means that the run stops. The process ends when its standard input ends, which happens with the controlling process,
-however that ends.
+however that ends. If that was killed, answers to requests that were sent are stored first, for a resumed run.
 """
 
 from __future__ import annotations
@@ -15,24 +15,27 @@ from contextlib import suppress
 from pathlib import Path
 
 from pytest_recode.gateway import GatewayConfig
-from pytest_recode.gateway.process import ERRORS
+from pytest_recode.gateway.process import CLOSE, ERRORS
 from pytest_recode.gateway.server import Gateway, serve
 from pytest_recode.stopping import AWAITED
 
 
-async def _run(config: GatewayConfig, *, stopped: bool) -> bool:
-    """Serve. `stopped`: the run stopped before the gateway was there. Returns whether the run has ended; if not, another gateway will
+async def _run(config: GatewayConfig, further: bytes) -> bool:
+    """Serve. `further`: lines that came before the gateway was there: the run has stopped. Returns whether the run has ended; if not, another gateway will
     listen here."""
     loop = asyncio.get_running_loop()
     ended, terminated = asyncio.Event(), asyncio.Event()
+    closed = CLOSE.encode() in further.split(b"\n")
     loop.add_signal_handler(signal.SIGTERM, terminated.set)
 
     async def until(gateway: Gateway) -> None:
-        if stopped:
+        if further:
             gateway.stop()
 
         def read() -> None:
-            if os.read(sys.stdin.fileno(), 1024):
+            nonlocal closed
+            if data := os.read(sys.stdin.fileno(), 1024):
+                closed |= CLOSE.encode() in data.split(b"\n")
                 gateway.stop()
             else:
                 loop.remove_reader(sys.stdin.fileno())
@@ -40,7 +43,7 @@ async def _run(config: GatewayConfig, *, stopped: bool) -> bool:
 
         async def drained() -> None:
             await ended.wait()
-            await gateway.drain(AWAITED)
+            await gateway.drain(AWAITED, killed=not closed)
 
         loop.add_reader(sys.stdin.fileno(), read)
         waits = [asyncio.create_task(each) for each in (drained(), terminated.wait())]
@@ -59,7 +62,7 @@ def main() -> None:
     warnings.simplefilter("ignore")  # of litellm and its dependencies
     line, further = _first_line(sys.stdin.fileno())
     config = GatewayConfig.loaded(line)
-    if asyncio.run(_run(config, stopped=bool(further))):
+    if asyncio.run(_run(config, further)):
         _remove(Path(config.address.socket))
 
 

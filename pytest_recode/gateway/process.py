@@ -104,6 +104,7 @@ class GatewayProcess:
         self._closing.set()
         with self._lock:
             process = self._process
+        _send(process, CLOSE)
         if process.stdin is not None:
             process.stdin.close()
         try:
@@ -119,6 +120,8 @@ class GatewayProcess:
 
 
 _STOP = "stop"
+CLOSE = "close"
+"""The line that tells the gateway that its run ends in order. Without it, the controlling process was killed."""
 
 
 def _send(process: subprocess.Popen[bytes], line: str) -> None:

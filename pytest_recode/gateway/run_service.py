@@ -161,7 +161,7 @@ class RunService:
         config, worker = self._config, request["worker"]
         if worker not in self._ledgers:
             self._ledgers[worker] = FileLedger(
-                self._out / LEDGER, config.max_cost, max_cost_of=dict(config.max_cost_of)
+                self._out / LEDGER, config.max_cost, max_cost_of=dict(config.max_cost_of), existing=True
             )
         ledger, given = self._ledgers[worker], await request.json()
         match request.match_info["method"]:

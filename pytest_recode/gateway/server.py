@@ -57,12 +57,15 @@ class Gateway:
         for task, calls in self._pending.items():
             _withdraw(task, calls)
 
-    async def drain(self, seconds: float) -> None:
-        """Stop, and wait up to `seconds` for the answers that callers wait for."""
+    async def drain(self, seconds: float, *, killed: bool) -> None:
+        """Stop, and wait up to `seconds` for the answers that callers wait for.
+
+        `killed`: the run was. Then its callers are gone, and every request that was sent is awaited: a resumed run uses its answer.
+        """
         self.stop()
-        self._ending = True
+        self._ending = not killed
         for task, calls in self._pending.items():
-            if any(call.abandoned for call in calls):
+            if self._ending and any(call.abandoned for call in calls):
                 task.cancel()
         if self._pending:
             await asyncio.wait(self._pending, timeout=seconds)

@@ -42,7 +42,7 @@ class ModelService:
 
     def __init__(self, config: GatewayConfig) -> None:
         self.config = config
-        ledger = FileLedger(Path(config.out) / LEDGER, config.max_cost, max_cost_of=config.max_cost_of)
+        ledger = FileLedger(Path(config.out) / LEDGER, config.max_cost, max_cost_of=config.max_cost_of, existing=True)
         self._budget = Budget(ledger)
         self._throttles: dict[tuple[str, str], Throttle] = {}
         self._models: dict[str, ProviderModel] = {}

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import UserError
+from pytest_recode.models.address import is_address
 from pytest_recode.wording import guess
 
 
@@ -186,8 +187,10 @@ def _text(where: str, value: object) -> str:
 
 
 def _url(where: str, value: object) -> str:
-    if not re.match(r"https?://\S+$", text := _text(where, value)):
-        raise UserError(f"{where}: must be an address such as http://127.0.0.1:8000/v1, not {text!r}")
+    if not is_address(text := _text(where, value)):
+        raise UserError(
+            f"{where}: must be an address such as http://127.0.0.1:8000/v1 (with a port up to 65535), not {text!r}"
+        )
     return text
 
 

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from pytest_recode.faults import RecordsError, UserError
 from pytest_recode.records import shard_file
 from pytest_recode.records.run_directory import (
+    ANSWERS,
     CONTROLLER,
+    LEDGER,
     RESULTS,
     ROOM,
     Lines,
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from pytest_recode.stopping import Stops
 
 UNREADABLE = "unreadable.jsonl"
-_EMPTY = (RESULTS, UNREADABLE, SHARD_FILE, "in-use", CONTROLLER)
+_EMPTY = (RESULTS, UNREADABLE, SHARD_FILE, LEDGER, "in-use", CONTROLLER)
 """Files of a run without episodes."""
 
 
@@ -246,8 +248,8 @@ def _check_room(out: Path) -> None:
 def begun(out: Path) -> bool:
     """Whether the directory has records of episodes."""
     try:
-        results = out / RESULTS
-        return any(path.name not in _EMPTY for path in out.iterdir()) or results.stat().st_size > 0
+        filled = ((out / name).stat().st_size > 0 for name in (RESULTS, LEDGER) if (out / name).exists())
+        return any(path.name not in _EMPTY for path in out.iterdir()) or any(filled)
     except OSError:  # the directory was removed
         return False
 
@@ -302,6 +304,17 @@ def _cut_off(out: Path, ids: Collection[str]) -> Iterator[EpisodeFacts]:
                     yield facts
 
 
+def _check_ledger(out: Path, found: Iterable[Record]) -> None:
+    """Raise `UserError` if the cost of the earlier run is not known any more: it counts for the limit of this one."""
+    if (out / LEDGER).exists():
+        return
+    if (out / ANSWERS).exists() or any(value != 0 for record in found for value in record["usage"].values()):
+        raise UserError(
+            f"--recode-out={out}: {LEDGER} is missing, which has the cost of the earlier run: restore it, or create an empty file"
+            " there to count from 0 dollars"
+        )
+
+
 def _resume(
     out: Path,
     ids: Collection[str],
@@ -319,6 +332,7 @@ def _resume(
     found = read(out / RESULTS)
     for record in found:
         check(record)
+    _check_ledger(out, found)
     for facts in _cut_off(out, set(ids) - {record["nodeid"] for record in found}):
         check(facts)
     if line := open_episodes.notice(out, ids, {record["nodeid"] for record in found}):

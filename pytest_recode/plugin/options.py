@@ -198,6 +198,12 @@ def _shard(text: str) -> Shard:
     return parse_shard(text)
 
 
+def _is_address(text: str) -> bool:
+    from pytest_recode.models.address import is_address  # not imported in a session without tasks
+
+    return is_address(text)
+
+
 _CHECKS: dict[str, tuple[Callable[[str], Any], Callable[[Any], bool], str]] = {
     "count": (int, lambda n: 1 <= n <= 10_000, "a whole number from 1 to 10000"),
     "number": (float, lambda x: 0 <= x <= 2, "a number from 0 to 2"),
@@ -205,8 +211,8 @@ _CHECKS: dict[str, tuple[Callable[[str], Any], Callable[[Any], bool], str]] = {
     "seconds": (float, lambda x: 0 < x <= 86_400, "a number of seconds above 0, up to 86400"),
     "address": (
         str,
-        lambda url: url.startswith(("http://", "https://")),
-        "an address such as http://localhost:8000/v1",
+        lambda url: _is_address(url),
+        "an address such as http://localhost:8000/v1 (with a port up to 65535)",
     ),
     "researcher": (str, lambda who: who in ("auto", "person", "files"), "auto, person or files"),
     "seed": (int, lambda n: 0 <= n < 2**64, "a whole number from 0 to 2**64 - 1"),

@@ -152,7 +152,11 @@ class Run:
         from pytest_recode.records.ledger import FileLedger
 
         return FileLedger(
-            self.out / LEDGER, self.settings.max_cost, self.stops, max_cost_of=dict(self.settings.max_cost_of)
+            self.out / LEDGER,
+            self.settings.max_cost,
+            self.stops,
+            max_cost_of=dict(self.settings.max_cost_of),
+            existing=True,
         )
 
     @functools.cached_property
@@ -261,7 +265,7 @@ class Run:
         self.directory.claim(
             self.settings, self.collected.ids, self.check_settings, self.notify, self.stops, sharding.content(self)
         )
-        self.ledger_file.begin(self.id)
+        self.ledger_file.begin(self.id, calls=bool(self.model_contexts()))
         self.directory.use(self.stops)
 
     def cut_off(self) -> None:

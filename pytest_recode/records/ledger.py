@@ -34,7 +34,7 @@ from pytest_recode.records.ledger_lines import (
     UnansweredLine,
     ledger_fault,
 )
-from pytest_recode.records.run_directory import writing
+from pytest_recode.records.run_directory import flush, writing
 from pytest_recode.stopping import Stops
 from pytest_recode.usage import Usage
 
@@ -49,7 +49,8 @@ class _Open:
 
 
 class FileLedger:
-    """A ledger in a file, which is created before the first request. `max_cost` is in US dollars; None is no limit.
+    """A ledger in a file, which is created before the first request, or with `existing` by `begin` alone. `max_cost` is in US dollars;
+    None is no limit.
 
     When the limit is passed, calls in progress of all workers continue, but no new call starts. `stops` is checked before each
     call. Every method raises `RecordsError` if the file cannot be written, and `UserError` for a line that is damaged.
@@ -62,8 +63,10 @@ class FileLedger:
         stops: Stops | None = None,
         *,
         max_cost_of: Mapping[str, float] | None = None,
+        existing: bool = False,
     ) -> None:
         self.path = path
+        self._existing = existing
         self._stops = stops or Stops()
         self._begun: dict[str, list[int]] = {}  # offsets of this process's unanswered lines, by model
         self._open: dict[int, _Open] = {}  # unanswered lines of all processes, by offset
@@ -78,10 +81,10 @@ class FileLedger:
         self._answered: set[str] = set()
         self._mutex = threading.Lock()  # flock does not exclude other threads of the same process
 
-    def begin(self, run: str) -> None:
-        """Start a run. Called once, by the controlling process.
+    def begin(self, run: str, *, calls: bool) -> None:
+        """Start a run. Called once, by the controlling process. `calls`: the run may call models, so the file is created if it is missing.
 
-        The cost of earlier runs in this directory still counts. Their faults do not, because the user may have corrected keys, models
+        A ledger that is missing later was removed, and no other one takes its place: it would count from 0 dollars. The cost of earlier runs in this directory still counts. Their faults do not, because the user may have corrected keys, models
         and addresses.
         """
         if self.path.exists():
@@ -89,6 +92,9 @@ class FileLedger:
                 self._catch_up(file)
             line: RunLine = {"run": run}
             self._append(line)
+        elif calls:
+            with writing(self.path):
+                os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
 
     @property
     def total(self) -> Usage:
@@ -150,7 +156,9 @@ class FileLedger:
             self._affordable(model)
             if not self._reservable(model):
                 return None
-            return self._write_open(file, {"model": model, "call": "begun", "reserved_usd": reserved_usd})
+            place = self._write_open(file, {"model": model, "call": "begun", "reserved_usd": reserved_usd})
+            flush(file, self.path)
+            return place
 
     def end_call(self, place: int, model: str, answer: Usage | str) -> None:
         """Replace the line of a call by its usage, or by the reason why it has no answer.
@@ -159,10 +167,10 @@ class FileLedger:
         """
         if isinstance(answer, str):
             unanswered: UnansweredLine = {"model": model, "unanswered": answer}
-            self._replace(place, model, unanswered)
+            self._replace(place, model, unanswered, flushed=True)
             return
         spent: SpentLine = {"model": model, **record.usage(answer)}
-        self._replace(place, model, spent)
+        self._replace(place, model, spent, flushed=True)
         self._limits.check_price(model, answer)
 
     def end_lost_calls(self) -> None:
@@ -220,9 +228,11 @@ class FileLedger:
         """Overwrite the line that was written before the call with `line`."""
         self._replace(self._begun[model].pop(), model, line)
 
-    def _replace(self, place: int, model: str, line: SpentLine | UnansweredLine) -> None:
+    def _replace(self, place: int, model: str, line: SpentLine | UnansweredLine, *, flushed: bool = False) -> None:
         with self._opened(write=True, new=False) as file:
             ledger_file.put(file, place, ledger_file.padded(line, ledger_file.width(model)))
+            if flushed:
+                flush(file, self.path)
 
     def fault(self, error: ModelError) -> None:
         """Record a fatal fault, which every worker's next call of this model raises. Other faults are ignored."""
@@ -317,7 +327,8 @@ class FileLedger:
     def _opened(self, *, write: bool, new: bool = True) -> Iterator[Any]:
         """Open the file under its lock, which is exclusive for writing; None if there is no file to read."""
         with self._mutex, writing(self.path):
-            flags = (os.O_RDWR | (os.O_CREAT if new else 0)) if write else os.O_RDONLY
+            creates = os.O_CREAT if new and not self._existing else 0
+            flags = os.O_RDWR | creates if write else os.O_RDONLY
             try:
                 file = os.open(self.path, flags | os.O_CLOEXEC, 0o644)
             except FileNotFoundError:

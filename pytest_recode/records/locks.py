@@ -2,16 +2,21 @@
 
 Runs on the host, in every process of a run. The kernel releases a lock when its file is closed or its process ends, however that
 happens, so nothing has to be cleaned up. A lock belongs to the open file: it keeps no two threads apart that use the same one.
-Every function raises `OSError`.
+Every function raises `OSError`, and `RecordsError` if the file system has no locks.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+
+from pytest_recode.faults import RecordsError
+
+_NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
 
 
 def open_lock(path: Path, mode: int = 0o644, flags: int = 0) -> int:
@@ -21,16 +26,28 @@ def open_lock(path: Path, mode: int = 0o644, flags: int = 0) -> int:
 
 def acquire(file: int, *, shared: bool = False) -> None:
     """Wait for the lock: exclusive, or `shared` with others that ask for a shared one. Replaces the lock that `file` has."""
-    fcntl.flock(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+    _flock(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
 
 
 def try_acquire(file: int, *, shared: bool = False) -> bool:
     """`acquire` without waiting: False if another open file has a lock that excludes this one."""
     try:
-        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        _flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
+
+
+def _flock(file: int, operation: int) -> None:
+    try:
+        fcntl.flock(file, operation)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+        raise RecordsError(
+            f"{Path(f'/proc/self/fd/{file}').readlink()} cannot be locked ({error.strerror}), as on some network file systems: choose a"
+            " directory on another disk, or mount this one with locks"
+        ) from error
 
 
 def release(file: int) -> None:

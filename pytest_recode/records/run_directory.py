@@ -17,9 +17,11 @@ from typing import Any
 
 from pytest_recode.faults import RecordsError, UserError
 from pytest_recode.records import locks
+from pytest_recode.stopping import AWAITED
 
 RESULTS = "results.jsonl"
 LEDGER = "spending.jsonl"
+TRANSCRIPTS = "episodes"
 ANSWERS = "answers"
 """Name of the directory with the answers of episodes that have no verdict yet."""
 CONTROLLER = "controller.lock"
@@ -29,6 +31,7 @@ _IN_USE = "in-use"
 ROOM = 4 << 20
 """Bytes that must be free before a model call: the space that answers in progress, their gradings and records may need."""
 
+_OPEN_FILES = "raise the limit on open files (ulimit -n), or use fewer workers (-n)"
 _STEPS = {
     errno.ENOSPC: "free space there",
     errno.EDQUOT: "free space there, or raise the quota",
@@ -36,7 +39,10 @@ _STEPS = {
     errno.EROFS: "make the directory writable",
     errno.EACCES: "make the directory writable",
     errno.EPERM: "make the directory writable",
-    errno.ENOENT: "something removed the directory or a part of it while the run wrote there",
+    errno.ENOENT: "something removed the directory or a part of it while the run wrote there: restore it and resume the run, or start another",
+    errno.EMFILE: _OPEN_FILES,
+    errno.ENFILE: _OPEN_FILES,
+    errno.ENOMEM: "free memory, or use fewer workers (-n)",
 }
 
 
@@ -57,13 +63,34 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Convert every `OSError` of the block to a `UserError` that names `path`, or the file of the error."""
+    """Convert every `OSError` of the block to a `UserError` that names `path`, or the file of the error.
+
+    Raises `RecordsError` if the machine is the cause, and not the file.
+    """
     try:
         yield
     except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
+            raise RecordsError(
+                f"{error.filename or path} cannot be read ({error.strerror}): {_STEPS[error.errno]}"
+            ) from error
         raise UserError(
             f"{error.filename or path} cannot be read ({error.strerror or error}): make it readable"
         ) from None
+
+
+def flush(file: int, path: Path) -> None:
+    """Return when what was written to a file of a run is on its disk, if a resumed run relies on it. Raises `OSError`.
+
+    Transcripts are not among these: they have several lines for each answer, and a flush may take some milliseconds.
+    """
+    if path.parent.name == TRANSCRIPTS:
+        return
+    try:
+        os.fdatasync(file)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):  # the file system has no such operation
+            raise
 
 
 def subdirectory(path: Path) -> Path:
@@ -78,7 +105,10 @@ def replaced(path: Path, text: str) -> None:
     fresh = path.with_name(f".{path.name}.new")
     with writing(path):
         try:
-            fresh.write_text(text, encoding="utf-8")
+            with fresh.open("w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                flush(file.fileno(), path)
             fresh.replace(path)
         except OSError:
             fresh.unlink(missing_ok=True)
@@ -86,7 +116,8 @@ def replaced(path: Path, text: str) -> None:
 
 
 class Lines:
-    """An append-only file of JSON lines. A line is one `write`, so that a killed process leaves complete lines.
+    """An append-only file of JSON lines. A line is one `write`, so that a killed process leaves complete lines, and a line that a resumed
+    run relies on is on the disk when `append` returns (`flush`).
 
     Raises `RecordsError`, here and in `append`.
     """
@@ -113,6 +144,7 @@ class Lines:
             try:
                 while data:
                     data = data[os.write(self._file, data) :]
+                flush(self._file, self.path)
             except OSError:
                 os.ftruncate(self._file, size)  # each file has one writer
                 raise
@@ -146,6 +178,7 @@ def append_at(path: Path, offset: int, data: bytes) -> None:
             try:
                 while left:
                     left = left[os.write(file, left) :]
+                flush(file, path)
             except OSError:
                 os.ftruncate(file, offset)
                 raise
@@ -264,8 +297,9 @@ def in_use(out: Path) -> Iterator[None]:
         yield
 
 
-def wait_until_unused(out: Path, notify: Callable[[str], None], seconds: float = 30.0) -> None:
-    """Wait until no process writes to `out`: the workers of a killed run take some time to end. Calls `notify` once if it waits.
+def wait_until_unused(out: Path, notify: Callable[[str], None], seconds: float = AWAITED + 15.0) -> None:
+    """Wait until no process writes to `out`: the workers of a killed run take some time to end, and its gateway waits for answers. Calls
+    `notify` once if it waits.
 
     Raises `UserError` if a process still writes there after `seconds`.
     """

@@ -112,6 +112,7 @@ def start_gateway(quick_python: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
             out = tmp_path / f"run-{len(started)}"
             out.mkdir()
         ledger = out / LEDGER
+        ledger.touch()  # as the controlling process does
         notified: list[str] = []
         made = GatewayProcess(
             GatewayConfig(address=new_address(), out=str(out), api_base=url, **{"workers": 8, **config}),

@@ -367,7 +367,7 @@ def test_a_queued_call_is_not_sent_after_the_run_was_stopped(make_tasks: MakeTas
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--recode-feedback=L0", "--recode-feedback=L4")])
-@pytest.mark.parametrize("how", ["SIGTERM", "SIGINT", "worker", "controller"])
+@pytest.mark.parametrize("how", ["SIGTERM", "SIGINT", "worker", "controller", "group"])
 def test_a_call_is_answered_once_wherever_the_run_is_cut(
     make_tasks: MakeTasks, start: Start, how: str, options: tuple[str, ...]
 ) -> None:
@@ -397,6 +397,9 @@ def test_a_call_is_answered_once_wherever_the_run_is_cut(
                     session.until("crashed")
                 elif how == "controller":
                     os.kill(session.process.pid, signal.SIGKILL)
+                elif how == "group":  # all but the gateway, which has a session of its own
+                    for pid in (*session.pids("controller"), *session.pids("worker")):
+                        os.kill(pid, signal.SIGKILL)
                 else:
                     os.kill(session.pids("controller")[0], signal.Signals[how])
                     session.until("waiting up to 60 s")

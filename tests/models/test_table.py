@@ -135,7 +135,14 @@ def test_a_file_with_every_key(tmp_path: Path) -> None:
         ("a: {model: x, params: {messages: []}}", "a: params: 'messages' is set by the run itself: remove it"),
         ("a: {model: x, params: 3}", "a: params: must be a mapping of request parameters, such as {max_tokens: 32000}"),
         ("a: {model: ''}", "a: model: must be a text, not ''"),
-        ("a: {model: x, api_base: gpu}", "a: api_base: must be an address such as http://127.0.0.1:8000/v1, not 'gpu'"),
+        (
+            "a: {model: x, api_base: gpu}",
+            "a: api_base: must be an address such as http://127.0.0.1:8000/v1 (with a port up to 65535), not 'gpu'",
+        ),
+        (
+            "a: {model: x, api_base: 'http://gpu:99999/v1'}",
+            "a: api_base: must be an address such as http://127.0.0.1:8000/v1 (with a port up to 65535), not 'http://gpu:99999/v1'",
+        ),
         (
             "a: {model: x, api_key_env: sk-123}",
             "a: api_key_env: must be the name of an environment variable, such as MY_API_KEY, not the key itself",

@@ -65,6 +65,10 @@ def test_a_limit_that_limits_nothing(recode: Run, option: str, parts: tuple[str,
 NAMES = [
     ("--recode-model=", "--recode-model= is empty: give it a value, or leave it out"),
     (
+        "--recode-api-base=http://localhost:99999/v1",
+        "--recode-api-base=http://localhost:99999/v1 is not an address such as http://localhost:8000/v1 (with a port up to 65535)",
+    ),
+    (
         "--recode-api-base=localhost:8000",
         "--recode-api-base=localhost:8000 is not an address such as http://localhost:8000/v1",
     ),

@@ -529,6 +529,20 @@ def test_a_damaged_ledger_is_one_usage_error_before_anything_is_asked(
     assert calls() == before
 
 
+def test_a_ledger_that_is_gone_is_one_usage_error_and_not_a_run_from_0_dollars(
+    played: None, calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester
+) -> None:
+    path = pytester.path / "out/spending.jsonl"
+    path.unlink()
+    before = calls()
+    result = recode(*OPTIONS, "--recode-feedback=L1", "-n0", "--recode-resume")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.errlines + result.outlines if path.name in line]
+    assert_message(line, f"{path.name} is missing", "restore it", "create an empty file", "0 dollars")
+    assert calls() == before
+    assert not path.exists()
+
+
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [

@@ -128,6 +128,7 @@ SIGNALS = {
     "SIGTERM": (signal.SIGTERM, False),
     "SIGTERM-group": (signal.SIGTERM, True),
     "Ctrl-C": (signal.SIGINT, True),  # as a terminal sends it
+    "SIGHUP": (signal.SIGHUP, True),  # as a terminal sends it that is closed
 }
 
 

@@ -188,7 +188,7 @@ def test_a_damaged_line_is_one_error_that_names_file_line_and_key(tmp_path: Path
     ledger.spent("m", CENT)
     with path.open("a") as file:
         file.write(f"{line}\n")
-    for use in (lambda: ledger.begin("next"), lambda: ledger.before_call("m"), lambda: ledger.total):
+    for use in (lambda: ledger.begin("next", calls=True), lambda: ledger.before_call("m"), lambda: ledger.total):
         with pytest.raises(UserError) as caught:
             use()
         assert_message(str(caught.value), f"{path}, line 2", problem, "restore it", "another --recode-out")
