@@ -12,6 +12,11 @@ def some_of(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + more
 
 
+def any_of(names: Sequence[str]) -> str:
+    """The names as a choice: "a, b or c"."""
+    return " or ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
 def guess(name: str, known: Sequence[str], *, quote: str = "") -> str:
     """A question after an unknown `name`, such as " (did you mean soft-nms?)"; "" if no known name is similar."""
     near = get_close_matches(name, known, 1)

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_recode.metrics.power import smallest, task_set
 from pytest_recode.models.client import list_price
-from pytest_recode.models.table import TABLE
+from pytest_recode.models.table import resolve
 from tests.messages import assert_line, assert_message
 from tests.metrics.samples import own_run, record, run, stats
 from tests.projects import Command
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(page for page in (ROOT / "docs").rglob("*.md"))
 NAMES = sorted(path.parent.name for path in ROOT.glob("tasks/*/task.yaml"))
 COUNT = len(NAMES)
-MODELS = ("gpt-5-mini", "gpt-5", "claude-sonnet-4")
+MODELS = ("gpt-6-luna", "gpt-6-sol", "claude-opus-5-5")
 SPENT = {"prompt_tokens": 200_000, "completion_tokens": 30_000, "cost_usd": None}
 
 
@@ -101,7 +101,7 @@ def test_recorded_runs_give_difficulties_and_costs(command: Command, place: Path
     for row in tables(done.stdout):
         assert row["units"] == f"{COUNT} tasks"
         for model in MODELS:
-            price = list_price(TABLE[model])
+            price = list_price(resolve(model, {}))
             assert price is not None
             each = 0.2 * price.prompt + 0.03 * price.completion
             assert row[f"cost_usd_{model}"] == pytest.approx(row["episodes"] * each)
@@ -137,7 +137,7 @@ def test_benchmarks_are_separate(command: Command, tmp_path: Path) -> None:
     one, other = tables(done.stdout)
     assert (one["format"], one["units"], one["episodes"]) == ("directory", "9 tasks", 9)
     assert (other["format"], other["units"], other["episodes"]) == ("researchcodebench", "20 papers", 212)
-    assert one["cost_usd_gpt-5"] > other["cost_usd_gpt-5"]
+    assert one["cost_usd_gpt-6-sol"] > other["cost_usd_gpt-6-sol"]
     assert "| directory | 9 tasks |" in command(tmp_path, "power", "--runs", "one", "other", "--format=markdown").stdout
 
 
@@ -281,7 +281,7 @@ def test_the_costs_of_the_recommended_commands_are_current() -> None:
         tasks = task_set(dict.fromkeys(NAMES), {})
         dollars = []
         for model in MODELS:
-            price = list_price(TABLE[model])
+            price = list_price(resolve(model, {}))
             assert price is not None
             dollars.append(f"{COUNT * attempts * (0.2 * price.prompt + 0.03 * price.completion):.2f}")
         cells = [

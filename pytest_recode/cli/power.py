@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     """Format -> task -> its snippet."""
 
 _ATTEMPTS = (1, 3, 5)
-_PRICED = ("gpt-5-mini", "gpt-5", "claude-sonnet-4")
+_PRICED = ("gpt-6-luna", "gpt-6-sol", "claude-opus-5-5")
 """The models whose costs are shown: a cheap, a normal and an expensive one of RECODE-H's published table."""
 
 
@@ -222,6 +222,6 @@ def _recorded(played: Sequence[Attempt]) -> str:
 
 def _prices() -> dict[str, Price | None]:
     from pytest_recode.models.client import list_price
-    from pytest_recode.models.table import TABLE
+    from pytest_recode.models.table import resolve
 
-    return {model: list_price(TABLE[model]) for model in _PRICED}
+    return {model: list_price(resolve(model, {})) for model in _PRICED}

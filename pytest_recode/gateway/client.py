@@ -35,7 +35,7 @@ from pytest_recode.models import (
     Usage,
 )
 from pytest_recode.models.chat_format import chat_request, reply_of, request_body, usage_of
-from pytest_recode.models.providers import check_listed
+from pytest_recode.models.providers import glance
 
 A = TypeVar("A", Reply, Embedded)
 
@@ -159,7 +159,7 @@ def make(context: ModelContext) -> GatewayModel:
     return GatewayModel(context, _address(context))
 
 
-KIND = ModelKind(make=make, check=check, glance=check_listed, gateway=True, embedder=make)
+KIND = ModelKind(make=make, check=check, glance=glance, gateway=True, embedder=make)
 
 
 def _address(context: ModelContext) -> GatewayAddress:

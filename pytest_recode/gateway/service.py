@@ -200,7 +200,7 @@ class ModelService:
         """The model that a name stands for. Raises `UserError`."""
         if not self._only_replays:
             return (await self._model(name)).entry
-        entry = resolve(name, self.config.table)
+        entry = resolve(name, self.config.table, self.config.api_base)
         found = self.cassette.facts(name) if self.cassette is not None else None
         return replace(entry, model=found[0]) if found is not None else entry
 

@@ -195,14 +195,14 @@ class ModelKind:
     """A registered family of models, under an exact name or a prefix ending in `/`.
 
     `check`: called once for each run in the controlling process, before money is spent; raises `UserError` for an unknown name or a
-    missing key. `glance`: a check that needs no gateway and takes no time, for misspelt names. `gateway`: the models are called by the
+    missing key. `glance`: a check that needs no gateway and takes no time, for misspelt names; returns a line for the user, or "". `gateway`: the models are called by the
     run's gateway. `offline`: built-in models that send no requests. `embedder`: creates the model of `--recode-search-model`; None
     if models of this kind cannot embed.
     """
 
     make: Callable[[ModelContext], Model]
     check: Callable[[ModelContext], None]
-    glance: Callable[[ModelContext], None] | None = None
+    glance: Callable[[ModelContext], str] | None = None
     gateway: bool = False
     offline: bool = False
     needs_reference: bool = False

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import functools
 import gc
-import importlib.util
-import json
 import logging
 import math
 import os
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from pytest_recode.models.table import Entry, Price
@@ -55,21 +52,6 @@ def _uncollected() -> Iterator[None]:
         gc.freeze()
         if collects:
             gc.enable()
-
-
-@functools.cache
-def listed() -> frozenset[str] | None:
-    """The names in litellm's table of prices, read without importing litellm; None if the file is not found."""
-    found = importlib.util.find_spec("litellm")
-    for folder in (found and found.submodule_search_locations) or ():
-        try:
-            return frozenset(json.loads((Path(folder) / _PRICES).read_bytes()))
-        except (OSError, ValueError):
-            continue
-    return None
-
-
-_PRICES = "model_prices_and_context_window_backup.json"
 
 
 def timeout(seconds: float, connect: float) -> Any:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_recode.faults import UserError
-from pytest_recode.models import ModelContext
-from pytest_recode.models.client import listed, litellm
-from pytest_recode.models.table import Entry, close_names, names, resolve
+from pytest_recode.models import ModelContext, catalog
+from pytest_recode.models.client import litellm
+from pytest_recode.models.retirement import check_retirement
+from pytest_recode.models.table import Entry, resolve
+from pytest_recode.wording import any_of
 
 NO_KEY = "none"
 """The key for a user's own server without a key, because litellm requires one."""
@@ -18,8 +22,8 @@ NO_KEY = "none"
 
 def entry_of(context: ModelContext) -> Entry:
     """The entry of a name, with a provider that litellm knows. An alias's api_base takes precedence over the run's. Raises `UserError`."""
-    check_listed(context)
-    entry = _resolved(context)
+    glance(context)
+    entry = resolve(context.name, context.table, context.api_base)
     if _known(entry.model):
         return entry
     if entry.api_base is None:
@@ -27,24 +31,22 @@ def entry_of(context: ModelContext) -> Entry:
     return replace(entry, model=f"openai/{entry.model}")
 
 
-def check_listed(context: ModelContext) -> None:
-    """Raise `UserError` for a name that litellm cannot know, without importing litellm, which takes seconds."""
-    entry = _resolved(context)
-    names = listed()
+def glance(context: ModelContext) -> str:
+    """Check what takes no time, without importing litellm, which takes seconds. Returns a line for the user, or "".
+
+    Raises `UserError` for a name that litellm cannot know, and for a retired model.
+    """
+    entry = resolve(context.name, context.table, context.api_base)
+    if entry.api_base is not None:
+        _check_key(context.name, entry)
+        return ""
+    warning = check_retirement(context.name, entry.model, datetime.datetime.now(tz=datetime.UTC).date())
     plain = "/" not in entry.model and ":" not in entry.model
-    if (
-        plain
-        and entry.api_base is None
-        and "litellm" not in sys.modules
-        and names is not None
-        and entry.model not in names
-    ):
+    registered = getattr(sys.modules.get("litellm"), "model_cost", {})  # this process may have added models
+    if plain and catalog.names() and entry.model not in catalog.names() and entry.model not in registered:
         raise UserError(_unknown(context, entry))
-
-
-def _resolved(context: ModelContext) -> Entry:
-    entry = resolve(context.name, context.table)
-    return replace(entry, api_base=entry.api_base or context.api_base)
+    _check_key(context.name, entry)
+    return warning
 
 
 def _known(model: str) -> bool:
@@ -58,17 +60,15 @@ def _known(model: str) -> bool:
 
 
 def _unknown(context: ModelContext, entry: Entry) -> str:
-    near = close_names(entry.model, context.table)
+    today = datetime.datetime.now(tz=datetime.UTC).date()
     alias = f" (which {context.name} stands for)" if entry.model != context.name else ""
-    guess = f" (did you mean {' or '.join(near)}?)" if near else ""
-    known = (
-        "docs/reference/models.md lists the short names"
-        if near
-        else f"short names are {', '.join(names(context.table))}"
-    )
+    near = catalog.close(entry.model, context.table, today)
+    guess = f" (did you mean {', '.join(near)}?)" if near else ""
+    served = [one.full_name for one in catalog.hosts(entry.model, today)] if "/" not in entry.model else []
+    host = f"name its provider, such as {any_of(served[:3])}" if served else "name a model that litellm lists"
     return (
-        f"unknown model {entry.model!r}{alias}{guess}: {known}; "
-        "any litellm name with its provider works, such as openai/gpt-5; for a local server, add --recode-api-base"
+        f"unknown model {entry.model!r}{alias}{guess}: {host}; any model works with its provider, such as openai/gpt-6-sol; "
+        "for a local server, add --recode-api-base; for names of your own, --recode-models-file"
     )
 
 
@@ -81,21 +81,35 @@ def key_of(name: str, entry: Entry) -> tuple[str | None, str]:
 
     Raises `UserError` if the key is missing.
     """
-    client = litellm()
+    _check_key(name, entry)
     if entry.api_key_env:
-        if key := os.environ.get(entry.api_key_env):
-            return key, entry.api_key_env
-        missing = [entry.api_key_env]
-    else:
-        provider = client.get_llm_provider(entry.model)[1]
-        found = client.validate_environment(entry.model)["missing_keys"]
-        missing = [key for key in found if key.endswith("_API_KEY") and provider not in _OTHER_SIGN_IN]
+        return os.environ[entry.api_key_env], entry.api_key_env
+    client = litellm()
+    provider = client.get_llm_provider(entry.model)[1]
+    unset = client.validate_environment(entry.model)["missing_keys"]
+    missing = [key for key in unset if key.endswith("_API_KEY") and provider not in _OTHER_SIGN_IN]
     if not missing:
-        return None, _usual(client.get_llm_provider(entry.model)[1])
-    if entry.api_base is not None and not entry.api_key_env:
+        return None, _usual(provider)
+    if entry.api_base is not None:
         return NO_KEY, missing[0]
-    raise UserError(
-        f"model {name} needs {' or '.join(missing)}, which is not set: export it, "
+    raise UserError(_no_key(name, missing))
+
+
+def _check_key(name: str, entry: Entry) -> None:
+    """Raise `UserError` for a missing key, as far as its variable is known without litellm."""
+    if entry.api_key_env:
+        accepted: Sequence[str] = [entry.api_key_env]
+    elif entry.api_base is None:
+        accepted = catalog.lacking().keys.get(entry.model.partition("/")[0], ())
+    else:
+        accepted = ()
+    if accepted and not any(map(os.environ.get, accepted)):
+        raise UserError(_no_key(name, accepted))
+
+
+def _no_key(name: str, variables: Sequence[str]) -> str:
+    return (
+        f"model {name} needs {any_of(variables)}, which is not set: export it, "
         "or try the offline model --recode-model=sim/graduate"
     )
 

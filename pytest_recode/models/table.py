@@ -1,4 +1,4 @@
-"""The table of short model names, and the user's own aliases.
+"""The model that a name stands for: one of the user's own aliases, or a model that litellm lists.
 
 A user's file is YAML, alias -> fields (docs/reference/models.md):
 
@@ -8,7 +8,6 @@ A user's file is YAML, alias -> fields (docs/reference/models.md):
 from __future__ import annotations
 
 import datetime
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import UserError
+from pytest_recode.models import catalog
 from pytest_recode.models.address import is_address
 from pytest_recode.wording import guess
 
@@ -30,7 +30,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """The model of a short name. `price` and `tools` override litellm's table; None leaves it in effect."""
+    """The model of a name. `price` and `tools` override litellm's table; None leaves it in effect."""
 
     model: str  # litellm's name, with its provider
     api_base: str | None = None
@@ -44,56 +44,6 @@ class Entry:
     concurrency: int | None = None
 
 
-# litellm's default for Anthropic is 4096 tokens, too few for a whole file.
-_CLAUDE = {"max_tokens": 32_000}
-
-# Models use their maker's API, or, if that serves a later version under the same name, a host of this version.
-# Prices are the makers' list prices, for models whose price is missing in litellm's table.
-TABLE: Mapping[str, Entry] = {
-    "claude-sonnet-4": Entry(
-        model="anthropic/claude-sonnet-4-20250514",
-        params=_CLAUDE,
-        cutoff="2025-03",
-        price=Price(prompt=3, completion=15),
-    ),
-    "claude-opus-4": Entry(
-        model="anthropic/claude-opus-4-20250514",
-        params=_CLAUDE,
-        cutoff="2025-03",
-        price=Price(prompt=15, completion=75),
-    ),
-    "claude-opus-4.1": Entry(
-        model="anthropic/claude-opus-4-1-20250805",
-        params=_CLAUDE,
-        cutoff="2025-03",
-        price=Price(prompt=15, completion=75),
-    ),
-    "claude-sonnet-4.5": Entry(model="anthropic/claude-sonnet-4-5-20250929", params=_CLAUDE, cutoff="2025-07"),
-    "claude-haiku-4.5": Entry(model="anthropic/claude-haiku-4-5-20251001", params=_CLAUDE, cutoff="2025-07"),
-    "claude-opus-4.5": Entry(model="anthropic/claude-opus-4-5-20251101", params=_CLAUDE, cutoff="2025-08"),
-    "gpt-5": Entry(model="openai/gpt-5", cutoff="2024-09-30"),
-    "gpt-5-mini": Entry(model="openai/gpt-5-mini", cutoff="2024-05-31"),
-    "gpt-5-nano": Entry(model="openai/gpt-5-nano", cutoff="2024-05-31"),
-    "gpt-5.1": Entry(model="openai/gpt-5.1", cutoff="2024-09-30"),
-    "gpt-4.1": Entry(model="openai/gpt-4.1", cutoff="2024-06"),
-    "gpt-4.1-mini": Entry(model="openai/gpt-4.1-mini", cutoff="2024-06"),
-    "gpt-4o": Entry(model="openai/gpt-4o", cutoff="2023-10"),
-    "gpt-4o-mini": Entry(model="openai/gpt-4o-mini", cutoff="2023-10"),
-    "o3": Entry(model="openai/o3", cutoff="2024-06"),
-    "o4-mini": Entry(model="openai/o4-mini", cutoff="2024-06"),
-    "gemini-2.5-pro": Entry(model="gemini/gemini-2.5-pro", cutoff="2025-01"),
-    "gemini-2.5-flash": Entry(model="gemini/gemini-2.5-flash", cutoff="2025-01"),
-    "gemini-2.5-flash-lite": Entry(model="gemini/gemini-2.5-flash-lite", cutoff="2025-01"),
-    # deepseek.com serves only later versions under its own names
-    "deepseek-v3.1": Entry(model="novita/deepseek/deepseek-v3.1"),
-    "deepseek-v3.2": Entry(model="deepseek/deepseek-v3.2"),
-    "grok-4": Entry(model="xai/grok-4", cutoff="2024-11", price=Price(prompt=3, completion=15), tools=True),
-    "qwen3-coder": Entry(model="novita/qwen/qwen3-coder-480b-a35b-instruct"),
-    "kimi-k2": Entry(model="novita/moonshotai/kimi-k2-instruct"),
-    "glm-4.6": Entry(model="zai/glm-4.6", api_key_env="ZAI_API_KEY"),
-    "gpt-oss-120b": Entry(model="groq/openai/gpt-oss-120b", cutoff="2024-06"),
-}
-
 _FIELDS = ("model", "api_base", "api_key_env", "params", "cutoff", "price", "tools", "rpm", "tpm", "concurrency")
 # Fields that the run sets in every request; `params` must not contain them.
 _OWN_PARAMS = frozenset(
@@ -104,36 +54,50 @@ _SECRET = re.compile(r"(api[-_]?key|secret|passw|authorization|access[-_]?token|
 _CUTOFF = re.compile(r"(\d{4}(-\d{2}){0,2})?")
 
 
-def resolve(name: str, user_table: Mapping[str, Mapping[str, Any]]) -> Entry:
-    """What `name` stands for: the user's table first, then the built-in one, then litellm's own names (unchecked).
+def resolve(name: str, user_table: Mapping[str, Mapping[str, Any]], api_base: str | None = None) -> Entry:
+    """What `name` stands for: the user's table first, then the model that litellm lists, else `name` itself (unchecked).
 
-    A user's entry whose `model` is a built-in short name takes missing values from there.
+    A user's entry takes missing values from the model that it names. `api_base`: the address of the run, if not the provider's.
     """
     fields = user_table.get(name)
     if fields is None:
-        return TABLE.get(name, Entry(model=name))
-    given = dict(fields)
-    base = TABLE.get(given["model"], Entry(model=given["model"]))
-    given["model"] = base.model
-    given["params"] = {**base.params, **given.get("params", {})}
-    if isinstance(given.get("price"), Mapping):
-        given["price"] = Price(**given["price"])
-    return replace(base, **given)
-
-
-def names(user_table: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
-    """Every short name, the user's first."""
-    return tuple(dict.fromkeys([*user_table, *TABLE]))
+        return replace(_known(name, own=api_base is not None), api_base=api_base)
+    values = dict(fields)
+    values["api_base"] = values.get("api_base") or api_base
+    base = _known(values["model"], own=values["api_base"] is not None)
+    values["model"] = base.model
+    values["params"] = {**base.params, **values.get("params", {})}
+    if isinstance(values.get("price"), Mapping):
+        values["price"] = Price(**values["price"])
+    return replace(base, **values)
 
 
 def key_variables(user_table: Mapping[str, Mapping[str, Any]]) -> frozenset[str]:
     """The environment variables that the tables name for keys."""
     own = (entry.get("api_key_env") for entry in user_table.values())
-    return frozenset(filter(None, (*own, *(entry.api_key_env for entry in TABLE.values()))))
+    return frozenset(filter(None, (*own, *(key for keys in catalog.lacking().keys.values() for key in keys))))
 
 
-def close_names(name: str, user_table: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    return difflib.get_close_matches(name.rpartition("/")[2], names(user_table), n=3, cutoff=0.6)
+def _known(name: str, *, own: bool) -> Entry:
+    """`own`: the model is on a server of the user, which has names of its own; only litellm's exact names are recognized there."""
+    if name.startswith("sim/"):
+        return Entry(model=name)
+    more = catalog.lacking()
+    makers = more.keys
+    found = alias = None
+    if own:
+        found = catalog.find(name) if "/" not in name and name in catalog.names() else None
+    elif "/" not in name or name.partition("/")[0] in makers:  # other hosts let users choose names
+        alias = more.models.get(catalog.plain(name), {}).get("model") if "/" not in name else None
+        found = None if alias else catalog.find(name)
+    model = alias or name
+    if found is not None:
+        model = found.full_name if found.provider in makers else found.name
+    return Entry(
+        model=model,
+        params=more.params.get(model.partition("/")[0], {}),
+        cutoff=str(more.models.get(catalog.model_name(model), {}).get("cutoff", "")),
+    )
 
 
 def load_table(path: Path) -> dict[str, dict[str, Any]]:
@@ -151,7 +115,7 @@ def load_table(path: Path) -> dict[str, dict[str, Any]]:
     if found is None:
         return {}
     if not isinstance(found, dict):
-        raise UserError(f"{path}: must map aliases to fields, such as `my-model: {{model: openai/gpt-5}}`")
+        raise UserError(f"{path}: must map aliases to fields, such as `my-model: {{model: openai/gpt-6-sol}}`")
     return {_alias(path, alias): _fields(f"{path}: {alias}", fields) for alias, fields in found.items()}
 
 
@@ -176,7 +140,7 @@ def _fields(where: str, fields: object) -> dict[str, Any]:
                 raise UserError(f"{where}: {_keyless(str(key))}")
             raise UserError(f"{where}: unknown key {key!r}{guess(str(key), _FIELDS)}: allowed are {', '.join(_FIELDS)}")
     if "model" not in fields:
-        raise UserError(f"{where}: missing key 'model': a litellm name such as openai/gpt-5, or a built-in short name")
+        raise UserError(f"{where}: missing key 'model': the name of a model such as openai/gpt-6-sol")
     return {key: _CHECKS[key](f"{where}: {key}", value) for key, value in fields.items()}
 
 

@@ -48,8 +48,8 @@ def check(models: Sequence[ModelContext], registry: Registry, notify: Callable[[
         timer.cancel()
 
 
-def glance(models: Sequence[ModelContext], registry: Registry) -> None:
-    """Report misspelt names before anything is started. Raises `UserError`."""
+def glance(models: Sequence[ModelContext], registry: Registry, notify: Callable[[str], None]) -> None:
+    """Check names before anything is started, and report models that are retired soon. Raises `UserError`."""
     for context in models:
-        if (look := registry.model(context.name).glance) is not None:
-            look(context)
+        if (look := registry.model(context.name).glance) is not None and (line := look(context)):
+            notify(line)

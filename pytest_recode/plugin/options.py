@@ -35,7 +35,7 @@ class Option(NamedTuple):
 
 
 OPTIONS = (
-    Option("model", "texts", (), "NAME", "Model to attempt the tasks with (repeatable): a short name such as claude-sonnet-4, any litellm name, or the offline sim/novice, sim/graduate, sim/expert. Without it, no model is called and the tasks are skipped."),
+    Option("model", "texts", (), "NAME", "Model to attempt the tasks with (repeatable): any model that litellm lists, such as claude-opus-5-5, any other one with its provider, or the offline sim/novice, sim/graduate, sim/expert. Without it, no model is called and the tasks are skipped."),
     Option("feedback", "texts", ("escalate",), "POLICY", "Level of the feedback after a failed turn (repeatable): L0 … L4, escalate[:start=,max=,patience=], adaptive[:start=,max=], none."),
     Option("feedback-model", "text", None, "NAME", "Model that writes the feedback. Default: the task's feedback.yaml, otherwise derived feedback."),
     Option("feedback-scope", "scope", "failing", "WHAT", "What --recode-feedback-model may comment on: failing (faults of failing interfaces), or all (every difference from the reference, also in passing interfaces). Default with recode-h: all."),

@@ -1,10 +1,8 @@
-"""The table of names, a user's own, and what `check` says of a name before anything is spent."""
+"""A user's own table of names, and what `check` says of a name before anything is spent."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +10,8 @@ import pytest
 
 from pytest_recode.faults import UserError
 from pytest_recode.models import ModelContext
-from pytest_recode.models.client import listed, litellm, priced
 from pytest_recode.models.litellm_ import check
-from pytest_recode.models.table import TABLE, Entry, Price, load_table, names, resolve
+from pytest_recode.models.table import Entry, Price, load_table, resolve
 from pytest_recode.records.null_ledger import NullLedger
 
 
@@ -36,36 +33,17 @@ def refusal(name: str, **fields: Any) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("name", TABLE)
-def test_every_built_in_name_has_a_provider_and_a_price(name: str) -> None:
-    entry = TABLE[name]
-    provider = entry.model.partition("/")[0]
-    assert litellm().get_llm_provider(entry.model)[1] == provider
-    assert priced(entry)
-
-
-USED = """claude-sonnet-4 claude-opus-4 gpt-5 gpt-5-mini gpt-5-nano o3 o4-mini gpt-4.1 deepseek-v3.1
-gemini-2.5-pro gemini-2.5-flash grok-4 qwen3-coder"""
-
-
-@pytest.mark.parametrize("name", USED.split())
-def test_the_names_people_use_are_there(name: str) -> None:
-    assert name in TABLE
-
-
-def test_a_name_that_is_in_no_table_is_litellms() -> None:
+def test_a_name_that_nobody_lists_stands_for_itself() -> None:
     assert resolve("openai/whatever", {}) == Entry(model="openai/whatever")
 
 
-def test_a_users_entry_comes_first_and_builds_on_a_built_in_one() -> None:
-    table = {"gpt-5": {"model": "hosted_vllm/mine"}, "calm": {"model": "claude-sonnet-4", "params": {"temperature": 0}}}
+def test_a_users_entry_comes_first_and_builds_on_the_model_that_it_names() -> None:
+    table = {"gpt-5": {"model": "hosted_vllm/mine"}, "calm": {"model": "claude-opus-5.5", "params": {"temperature": 0}}}
     assert resolve("gpt-5", table) == Entry(model="hosted_vllm/mine")
     calm = resolve("calm", table)
-    assert calm.model == "anthropic/claude-sonnet-4-20250514"
+    assert calm.model == "anthropic/claude-opus-5-5"
     assert calm.params == {"max_tokens": 32_000, "temperature": 0}
-    assert calm.cutoff == "2025-03"
-    assert calm.price == Price(prompt=3, completion=15)
-    assert names(table)[:2] == ("gpt-5", "calm")
+    assert calm.cutoff == "2026-06"
 
 
 def loaded(tmp_path: Path, text: str) -> dict[str, dict[str, Any]]:
@@ -106,7 +84,7 @@ def test_a_file_with_every_key(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("a: {model: [", "is not YAML: while parsing"),
-        ("- a\n- b\n", "must map aliases to fields, such as `my-model: {model: openai/gpt-5}`"),
+        ("- a\n- b\n", "must map aliases to fields, such as `my-model: {model: openai/gpt-6-sol}`"),
         ("7: {model: x}", "7 is not a valid model name: use letters, digits and any of . _ - : / @ +"),
         ("'a b': {model: x}", "'a b' is not a valid model name: use letters, digits and any of . _ - : / @ +"),
         (
@@ -117,7 +95,7 @@ def test_a_file_with_every_key(tmp_path: Path) -> None:
             "a: 3",
             "a: must be a model's name or a mapping of model, api_base, api_key_env, params, cutoff, price, tools",
         ),
-        ("a: {}", "a: missing key 'model': a litellm name such as openai/gpt-5, or a built-in short name"),
+        ("a: {}", "a: missing key 'model': the name of a model such as openai/gpt-6-sol"),
         (
             "a: {model: x, apibase: y}",
             "a: unknown key 'apibase' (did you mean api_base?): "
@@ -180,60 +158,21 @@ def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
         load_table(binary)
 
 
-def test_an_unknown_model_lists_the_choices() -> None:
-    assert refusal("gtp-5-mini") == (
-        "unknown model 'gtp-5-mini' (did you mean gpt-5-mini or gpt-4o-mini or gpt-4.1-mini?): "
-        "docs/reference/models.md lists the short names; "
-        "any litellm name with its provider works, such as openai/gpt-5; for a local server, add --recode-api-base"
-    )
-    assert refusal("nowhere/model").startswith("unknown model 'nowhere/model': short names are claude-sonnet-4, ")
-
-
-OFFHAND = """\
-import sys
-
-from pytest_recode.faults import UserError
-from pytest_recode.models import ModelContext, litellm_
-from pytest_recode.records.null_ledger import NullLedger
-
-try:
-    litellm_.check(ModelContext(name="claude-sonet-4", ledger=NullLedger()))
-except UserError as error:
-    print(error)
-print("litellm" in sys.modules)
-"""
-
-
-def test_a_misspelt_name_is_unknown_without_litellm_whose_import_takes_seconds() -> None:
-    done = subprocess.run([sys.executable, "-c", OFFHAND], capture_output=True, text=True, check=True)
-    lines, imported = done.stdout.splitlines()
-    assert lines == refusal("claude-sonet-4")
-    assert imported == "False"
-
-
-def test_all_that_litellm_lists_can_be_told_without_it() -> None:
-    assert set(litellm().model_cost) <= (listed() or set())
-
-
-def test_a_misspelt_name_of_a_maker_that_litellm_guesses_is_unknown_too() -> None:
-    assert refusal("claude-sonet-4").startswith("unknown model 'claude-sonet-4' (did you mean claude-sonnet-4 or ")
-
-
 def test_an_alias_for_an_unknown_model_is_named() -> None:
     words = refusal("mine", table={"mine": {"model": "quxx"}})
-    assert words.startswith("unknown model 'quxx' (which mine stands for): short names are mine, claude-sonnet-4, ")
+    assert words.startswith("unknown model 'quxx' (which mine stands for)")
 
 
 @pytest.mark.usefixtures("no_keys")
 @pytest.mark.parametrize(
     ("name", "key"),
     [
-        ("claude-sonnet-4", "ANTHROPIC_API_KEY"),
-        ("gpt-5", "OPENAI_API_KEY"),
-        ("openai/gpt-9", "OPENAI_API_KEY"),
-        ("gemini-2.5-pro", "GOOGLE_API_KEY or GEMINI_API_KEY"),
+        ("claude-opus-5.5", "ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN"),
+        ("gpt-6-sol", "OPENAI_API_KEY"),
+        ("openai/gpt-99", "OPENAI_API_KEY"),
+        ("gemini-3.8-flash", "GOOGLE_API_KEY or GEMINI_API_KEY"),
         ("deepseek-v3.1", "NOVITA_API_KEY"),
-        ("glm-4.6", "ZAI_API_KEY"),
+        ("glm-5.3", "ZAI_API_KEY"),
     ],
 )
 def test_a_missing_key_is_named(name: str, key: str) -> None:
@@ -250,17 +189,17 @@ def test_a_key_that_an_alias_asks_for_is_needed_on_a_server_of_ones_own_as_well(
 
 def test_a_key_that_is_there_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEMINI_API_KEY", "x")
-    check(context("gemini-2.5-pro"))
+    check(context("gemini-3.8-flash"))
 
 
 @pytest.mark.usefixtures("no_keys")
-@pytest.mark.parametrize("name", ["my-local", "Qwen/Qwen3-8B", "gpt-5", "hosted_vllm/x", "claude-sonet-4"])
+@pytest.mark.parametrize("name", ["my-local", "Qwen/Qwen3-8B", "gpt-6-sol", "hosted_vllm/x", "claude-sonnet-4"])
 def test_a_server_of_ones_own_needs_neither_key_nor_known_name(name: str) -> None:
     check(context(name, api_base="http://127.0.0.1:1/v1"))
 
 
 @pytest.mark.usefixtures("no_keys")
-@pytest.mark.parametrize("name", ["ollama/llama3", "bedrock/some.model", "vertex_ai/gemini-2.5-pro"])
+@pytest.mark.parametrize("name", ["ollama/llama3", "bedrock/some.model", "vertex_ai/gemini-99"])
 def test_providers_that_sign_in_by_other_means_are_not_held_up(name: str) -> None:
     check(context(name))
 
@@ -274,4 +213,4 @@ def test_a_limit_on_costs_needs_a_price() -> None:
     )
     free = {"my-local": {"model": "openai/x", "price": {"prompt": 0, "completion": 0}}}
     check(context("my-local", api_base=url, max_cost=0.5, table=free))
-    check(context("gpt-5", api_base=url, max_cost=0.5))
+    check(context("gpt-6-sol", api_base=url, max_cost=0.5))
