@@ -8,14 +8,14 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection, Sequence
 
-from pytest_recode.oracle.kept_grader import KeptGrader
+from pytest_recode.oracle.kept_graders import KeptGraders
 from pytest_recode.oracle.separate import Fresh, check_separate, judge_separate
 from pytest_recode.oracle.shared import check_shared, judge_shared
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Verdict
 
-__all__ = ["Fresh", "KeptGrader", "check", "judge"]
+__all__ = ["Fresh", "KeptGraders", "check", "judge"]
 
 
 def judge(
@@ -29,7 +29,7 @@ def judge(
     stop_at_failure: bool = False,
     still_run: Collection[str] = (),
     only: Sequence[str] | None = None,
-    kept: KeptGrader | None = None,
+    kept: KeptGraders | None = None,
 ) -> Verdict:
     """Run the hidden tests against `targets` laid over the pristine repository.
 

@@ -14,13 +14,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import groupby
+from itertools import groupby, takewhile
 from operator import itemgetter
 from typing import NoReturn
 
 from pytest_recode.faults import GraderError, SandboxError, UserError
 from pytest_recode.inside.wire import frames, messages
-from pytest_recode.oracle.kept_grader import KeptGrader
+from pytest_recode.oracle.kept_graders import Collected, KeptGraders
 from pytest_recode.oracle.programs import GRADER, import_roots
 from pytest_recode.oracle.steps import exception_of
 from pytest_recode.oracle.switchboard import (
@@ -57,7 +57,7 @@ def judge_separate(
     stop_at_failure: bool = False,
     still_run: frozenset[str] = frozenset(),
     only: Sequence[str] | None = None,
-    kept: KeptGrader | None = None,
+    kept: KeptGraders | None = None,
 ) -> Verdict:
     """As `judge.judge`, for a task whose tests run in a sandbox of their own."""
     return _SeparateGrading(task, parts, targets, sandbox, seed, fresh, stop_at_failure, still_run, only, kept).run()
@@ -70,10 +70,12 @@ def check_separate(task: Task, parts: Parts, sandbox: Sandbox) -> None:
 
 @dataclass(slots=True, kw_only=True)
 class _Progress:
-    """The cases and their outcomes so far, over one or more graders."""
+    """The cases and their outcomes so far, over all graders."""
 
-    interfaces: dict[str, str] = field(default_factory=dict)  # by case id, in the order of collection
-    blocks: dict[str, int] = field(default_factory=dict)  # by case id; neighbours with the same interface are a block
+    interfaces: Mapping[str, str] = field(default_factory=dict)  # by case id, in the order of collection
+    blocks: Mapping[str, int] = field(
+        default_factory=dict
+    )  # by case id; neighbours with the same interface are a block
     cases: dict[str, Case] = field(default_factory=dict)
     open: OpenCase | None = None
 
@@ -90,7 +92,7 @@ class _SeparateGrading:
         stop_at_failure: bool = False,
         still_run: frozenset[str] = frozenset(),
         only: Sequence[str] | None = None,
-        kept: KeptGrader | None = None,
+        kept: KeptGraders | None = None,
     ) -> None:
         self.task = task
         self.limits: Limits = task.limits
@@ -105,7 +107,9 @@ class _SeparateGrading:
         self.reference = {**parts.repo, **parts.reference}
         self.progress = _Progress()
         self.start = time.monotonic()
-        self.block = -1  # that of the case that runs
+        self.block = 0  # that of the cases which the current grader runs
+        self.order: list[str] = []  # of these cases
+        self.collected_blocks: set[int] = set()  # those whose graders have collected the tests
         files = candidate_files(parts, targets, task.targets)
         entropy = _candidate_entropy(seed)
         deadline = self.start + task.limits.grading_seconds
@@ -117,11 +121,13 @@ class _SeparateGrading:
         self.versions: Mapping[str, str] = {}
 
     def run(self) -> Verdict:
-        """Judge every case: with one grader, or more where a candidate's answers may have disturbed one."""
+        """Judge every case: with one grader for each block, or more where a candidate's answers may have disturbed one."""
         self._check_tests()
+        if self.kept is not None and self.kept.collected is not None:
+            self._take_note(self.kept.collected)
         try:
-            while not self._grade():
-                pass
+            while not self.progress.interfaces or self._cases_left():
+                self._grade()
         finally:
             self.switchboard.close()
         progress = self.progress
@@ -151,43 +157,52 @@ class _SeparateGrading:
 
     # the grader
 
-    def _grade(self) -> bool:
-        """Run one grader to its end. Returns whether every case has an outcome afterwards."""
-        done = self.progress.cases
-        only = None if self.only is None else list(self.only)
-        if self.progress.interfaces:
-            only = [case for case in self.progress.interfaces if case not in done]
-        grader = self._kept_grader(only) or self._new_grader(only)
+    def _grade(self) -> None:
+        """Run one grader to its end, on the cases of one block."""
+        self.block, self.order = self._next_block()
+        grader = self._kept_grader() or self._new_grader()
         keep = False
         try:
             self._follow(grader)
             if not self.rehearsal:
                 self._check_complete()
             keep = self.kept is not None
-            return True
         except _GraderEndedError:
-            return bool(self.progress.interfaces) and not (self.progress.interfaces.keys() - done.keys())
+            pass
         finally:
             self.switchboard.end()
             if keep and self.kept is not None:
-                self.kept.put(self.seed, grader)
+                self.kept.put(self.seed, self.block, grader)
             else:
                 grader.kill()
 
-    def _kept_grader(self, only: list[str] | None) -> Connection | None:
-        """The grader of earlier answers, with the order to run the cases once more; None if there is none, or it has ended."""
-        grader = self.kept.take(self.seed) if self.kept is not None else None
+    def _cases_left(self) -> list[str]:
+        """The cases without an outcome, in the order to run them."""
+        order = self.progress.interfaces if self.only is None else self.only
+        return [case for case in order if case in self.progress.interfaces and case not in self.progress.cases]
+
+    def _next_block(self) -> tuple[int, list[str]]:
+        """The block that runs next, and those of its cases that run before a case of another one. Before the tests are collected: the first."""
+        left, blocks = self._cases_left(), self.progress.blocks
+        if not left:
+            return 0, []
+        block = blocks[left[0]]
+        return block, list(takewhile(lambda case: blocks[case] == block, left))
+
+    def _kept_grader(self) -> Connection | None:
+        """The grader of earlier answers, with the order to run cases once more; None if there is none, or it has ended."""
+        grader = self.kept.take(self.seed, self.block) if self.kept is not None else None
         if grader is None:
             return None
         try:
-            frames.send_message(grader, dict(self._run_of(only)), time.monotonic() + START_SECONDS)
+            self._order(grader)
         except (ConnectionError, TimeoutError):
             grader.kill()
             return None
         self.answered_before = True
         return grader
 
-    def _new_grader(self, only: list[str] | None) -> Connection:
+    def _new_grader(self) -> Connection:
         self.answered_before = False
         launching = time.monotonic()
         grader = launch(self.sandbox, GRADER, self.task.environment, self.limits)
@@ -198,10 +213,10 @@ class _SeparateGrading:
             "roots": import_roots(self.reference),
             "interfaces": list(self.task.interfaces),
             "seed": self.seed,
+            "block": self.block,
             "limit": self.switchboard.answer_limit,
             "rehearsal": self.rehearsal,
             "several": self.kept is not None,
-            "run": self._run_of(only),
         }
         try:
             frames.send_message(grader, start, time.monotonic() + START_SECONDS)
@@ -210,8 +225,14 @@ class _SeparateGrading:
             raise SandboxError(f"the grader did not read the task's files{f': it {how}' if how else ''}") from None
         return grader
 
-    def _run_of(self, only: list[str] | None) -> messages.GraderRun:
-        return {"only": only, "stop_at_failure": self.stop_at_failure, "still_run": sorted(self.still_run)}
+    def _order(self, grader: Connection) -> None:
+        """Order a grader that has collected the tests to run cases. Raises `ConnectionError`, `TimeoutError`."""
+        run: messages.GraderRun = {
+            "only": self.order,
+            "stop_at_failure": self.stop_at_failure,
+            "still_run": sorted(self.still_run),
+        }
+        frames.send_message(grader, dict(run), time.monotonic() + START_SECONDS)
 
     def _follow(self, grader: Connection) -> None:
         """Read steps until the grader is done. Raises `_GraderEndedError` where another grader has to judge the rest."""
@@ -232,6 +253,8 @@ class _SeparateGrading:
                         f"{self._tests_path()}: the grader sent a message of more than {STEP_LIMIT >> 20} MiB"
                     )
                 message = frames.fill_message(fill, frame)
+                if self._step(message, grader):
+                    return
             except TimeoutError:
                 not_if_stopped_since(self.start)
                 self._grader_ended(f"the test did not end within {self.limits.test_seconds:g} s", "timeout")
@@ -240,9 +263,6 @@ class _SeparateGrading:
                 self._grader_ended(f"the grader {how}", "died")
             except frames.WireError as error:
                 self._grader_ended(f"the grader sent a malformed message ({error})", "died")
-            else:
-                if self._step(message):
-                    return
 
     def _grader_deadline(self) -> float:
         case = self.progress.open
@@ -320,15 +340,16 @@ class _SeparateGrading:
 
     # the steps that it sends
 
-    def _step(self, message: object) -> bool:
+    def _step(self, message: object, grader: Connection) -> bool:
         """Handle one step. Returns whether it was the last."""
         try:
             step = messages.grader_step(message)
         except messages.MessageError as error:
             raise GraderError(f"{self._tests_path()}: the grader sent a wrong message: {error}") from None
         if step["op"] == "collected":
-            self._collected(step["cases"])
-            self.versions = step["versions"]
+            self._collected(step)
+            if not self.rehearsal:
+                self._order(grader)
         elif step["op"] == "started":
             self._started(step["id"])
         elif step["op"] == "finished":
@@ -364,7 +385,8 @@ class _SeparateGrading:
             " (no model was called)"
         )
 
-    def _collected(self, cases: list[messages.CollectedCase]) -> None:
+    def _collected(self, step: messages.Collected) -> None:
+        cases = step["cases"]
         found = {case["id"]: case["interface"] for case in cases}
         if len(found) < len(cases):
             ids = [case["id"] for case in cases]
@@ -372,26 +394,52 @@ class _SeparateGrading:
             raise GraderError(f"{self._tests_path()}: two cases have the id {twice}")
         if not found:
             raise GraderError(f"{self._tests_path()}: no hidden test was found there; write them as test_*.py::test_*")
-        if self.progress.interfaces and self.progress.interfaces != found:
+        if not self.progress.interfaces:
+            collected = Collected(interfaces=found, versions=step["versions"])
+            self._take_note(collected)
+            if self.kept is not None:
+                self.kept.collected = collected
+        elif self.progress.interfaces != found:
+            self._collected_other_cases(found)
+        self.collected_blocks.add(self.block)
+        if not self.rehearsal and not self.order:  # the first grader
+            block, self.order = self._next_block()
+            if block != self.block:
+                raise _GraderEndedError
+
+    def _take_note(self, collected: Collected) -> None:
+        """Take note of which cases there are. Those that are not asked for have not run."""
+        self.versions = collected.versions
+        self.progress.interfaces = collected.interfaces
+        whole = (
+            self.fresh is Fresh.GRADING
+        )  # one candidate gets the cases of all blocks: one grader may run them as well
+        self.progress.blocks = dict.fromkeys(collected.interfaces, 0) if whole else _blocks(collected.interfaces)
+        for case in collected.interfaces:
+            if self.only is not None and case not in self.only:
+                self._close(_not_run(case), Outcome.FAILED, "", "not run: other cases were asked for", ran=False)
+
+    def _collected_other_cases(self, found: Mapping[str, str]) -> NoReturn:
+        if self.block in self.collected_blocks:
             self._close_rest(
                 "died", "not run: the candidate's answers ended the grader, and a new one collected different cases"
             )
-        self.progress.interfaces, self.progress.blocks = found, _blocks(found)
-        for case in found:
-            if self.only is not None and case not in self.only and case not in self.progress.cases:
-                self._close(_not_run(case), Outcome.FAILED, "", "not run: other cases were asked for", ran=False)
+        first = self.progress.interfaces
+        name = next((case for case in (*first, *found) if first.get(case) != found.get(case)), next(iter(found)))
+        raise GraderError(
+            f"{self._tests_path()}: {name} is collected in one process and not in the next: each block of tests of an interface runs in a"
+            " process of its own, with other random numbers while modules are imported; let no parameter or id of a test depend on"
+            " them, on the time or on an address"
+        )
 
     def _started(self, case: str) -> None:
         if case not in self.progress.interfaces or case in self.progress.cases or self.progress.open:
             raise GraderError(f"{self._tests_path()}: the grader started {case} out of order")
         self.progress.open = OpenCase(id=case, since=time.monotonic())
-        block = self.progress.blocks[case]
-        # By block, so that a candidate starts where it does if all cases run
-        if self.fresh is Fresh.CASE or (self.fresh is Fresh.INTERFACE and block != self.block):
+        if self.fresh is Fresh.CASE:
             self.switchboard.end()
-        self.block = block
-        left = [name for name in self.progress.interfaces if name not in self.progress.cases and name != case]
-        changes = any(self.progress.blocks[name] != block for name in left)
+        left = [name for name in self._cases_left() if name != case]
+        changes = any(self.progress.blocks[name] != self.block for name in left)
         self.switchboard.another = bool(left) if self.fresh is Fresh.CASE else changes and self.fresh is Fresh.INTERFACE
 
     def _finished(self, step: messages.FinishedUsing) -> None:
@@ -440,7 +488,7 @@ class _SeparateGrading:
         )
 
     def _check_complete(self) -> None:
-        missing = [case for case in self.progress.interfaces if case not in self.progress.cases]
+        missing = [case for case in self.order if case not in self.progress.cases]
         if not self.progress.interfaces or missing:
             left = f"{', '.join(missing[:5])} never ran" if missing else "it collected no cases"
             self._grader_ended(f"the grader ended too early: {left}", "died")

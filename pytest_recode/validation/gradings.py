@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from pytest_recode.faults import GraderError, SandboxError
-from pytest_recode.oracle.judge import Fresh, KeptGrader, judge
+from pytest_recode.oracle.judge import Fresh, KeptGraders, judge
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.task import Parts, Task
 from pytest_recode.validation.checks import Answer
@@ -26,7 +26,7 @@ class CommonGrader:
 
     def __init__(self, task: Task, sandbox: Sandbox) -> None:
         self.task, self.sandbox = task, sandbox
-        self.kept: KeptGrader | None = None if task.oracle.isolation == "shared" else KeptGrader()
+        self.kept: KeptGraders | None = None if task.oracle.isolation == "shared" else KeptGraders()
         self.reference: Verdict | None = None  # once it is graded
         self.reference_passed: bool | None = None  # in validate[reference]; None if it did not run in this process
         self.backwards: list[str] = []  # the cases in the opposite order, once validate[reference] has passed
@@ -164,7 +164,7 @@ class Gradings:
         self,
         answer: Answer,
         seed: int,
-        grader: KeptGrader | None,
+        grader: KeptGraders | None,
         *,
         only: Sequence[str] | None = None,
         stop_at_failure: bool = False,

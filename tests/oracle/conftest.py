@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_recode.oracle.judge import Fresh, KeptGrader, judge
+from pytest_recode.oracle.judge import Fresh, KeptGraders, judge
 from pytest_recode.sandboxes import Sandbox, SandboxContext, SandboxKind, bubblewrap, docker_, process
 from pytest_recode.task import Environment, Limits, Oracle, Parts, Task
 from pytest_recode.verdict import Case, Verdict
@@ -92,7 +92,7 @@ def grade(
     stop_at_failure: bool = False,
     still_run: tuple[str, ...] = (),
     only: tuple[str, ...] | None = None,
-    kept: KeptGrader | None = None,
+    kept: KeptGraders | None = None,
     **limits: Any,
 ) -> Verdict:
     """Grade a candidate's `m.py` by `tests/test_m.py`; a mapping of paths to texts where there is more."""

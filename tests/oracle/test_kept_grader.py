@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from pytest_recode.faults import GraderError
-from pytest_recode.oracle.judge import KeptGrader
+from pytest_recode.oracle.judge import KeptGraders
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.verdict import Verdict
 from tests.oracle.conftest import grade
@@ -83,8 +83,8 @@ STILL_RUN = ("test_m.py::TestState::test_its_fixtures", "test_m.py::test_what_is
 
 
 @pytest.fixture
-def kept() -> Iterator[KeptGrader]:
-    kept = KeptGrader()
+def kept() -> Iterator[KeptGraders]:
+    kept = KeptGraders()
     yield kept
     kept.close()
 
@@ -110,7 +110,7 @@ HOOKS = "def pytest_generate_tests(metafunc):\n    pass\n"
     ],
 )
 def test_every_answer_gets_the_verdict_that_it_gets_alone(
-    kind: str, conftest: str, still_run: tuple[str, ...] | None, kept: KeptGrader, request: pytest.FixtureRequest
+    kind: str, conftest: str, still_run: tuple[str, ...] | None, kept: KeptGraders, request: pytest.FixtureRequest
 ) -> None:
     """Also if a failure stops the others, in tests that pytest must tear down in the middle of a class."""
     sandbox: Sandbox = request.getfixturevalue(f"{kind}_sandbox")
@@ -127,7 +127,7 @@ def test_every_answer_gets_the_verdict_that_it_gets_alone(
         assert len(alone) == 5
 
 
-def test_a_part_of_the_cases(bare: Sandbox, kept: KeptGrader) -> None:
+def test_a_part_of_the_cases(bare: Sandbox, kept: KeptGraders) -> None:
     tests = "".join(f"def test_{name}(candidate):\n    assert candidate.m.f(1) == 1\n" for name in "abcd")
     for letters in ("b", "db", "abcd", "a"):
         only = tuple(f"test_m.py::test_{letter}" for letter in letters)
@@ -136,7 +136,7 @@ def test_a_part_of_the_cases(bare: Sandbox, kept: KeptGrader) -> None:
         assert [case.id for case in verdict.cases if case.outcome == "passed"] == sorted(only)
 
 
-def test_the_tests_are_collected_once_for_a_seed(bare: Sandbox, kept: KeptGrader) -> None:
+def test_the_tests_are_collected_once_for_a_seed(bare: Sandbox, kept: KeptGraders) -> None:
     """The answers to the first two are the same, although the module draws other ones in each process."""
     tests = """
         import secrets
@@ -148,7 +148,7 @@ def test_the_tests_are_collected_once_for_a_seed(bare: Sandbox, kept: KeptGrader
             assert candidate.m.f(DRAWN) == "", DRAWN
     """
 
-    def drawn(seed: int, kept: KeptGrader | None) -> str:
+    def drawn(seed: int, kept: KeptGraders | None) -> str:
         return grade(bare, tests, REFERENCE, seed=seed, kept=kept).cases[0].message
 
     first = drawn(1, kept)
@@ -157,7 +157,7 @@ def test_the_tests_are_collected_once_for_a_seed(bare: Sandbox, kept: KeptGrader
     assert drawn(1, None) != drawn(1, None)
 
 
-def test_an_answer_that_ends_its_grader(bare: Sandbox, kept: KeptGrader) -> None:
+def test_an_answer_that_ends_its_grader(bare: Sandbox, kept: KeptGraders) -> None:
     """The next answer gets a new one, and so does the rest of the cases."""
     tests = "".join(
         f"def test_{name}(candidate):\n    import os\n    candidate.m.f({number}) == {number} or os._exit(1)\n"
@@ -194,7 +194,7 @@ KEPT_BY_THE_TESTS = {
 
 
 @pytest.mark.parametrize("tests", KEPT_BY_THE_TESTS.values(), ids=KEPT_BY_THE_TESTS)
-def test_no_test_finds_what_it_kept_of_an_earlier_answer(bare: Sandbox, kept: KeptGrader, tests: str) -> None:
+def test_no_test_finds_what_it_kept_of_an_earlier_answer(bare: Sandbox, kept: KeptGraders, tests: str) -> None:
     wrong = "def f(x):\n    return -x\n"
     solved = [
         grade(bare, tests, each, REFERENCE, seed=1, kept=kept).solved
@@ -213,7 +213,7 @@ def test_no_test_finds_what_it_kept_of_an_earlier_answer(bare: Sandbox, kept: Ke
         ("import os; os._exit(1)\n", "the grader exited with status 1"),
     ],
 )
-def test_tests_that_cannot_be_collected(bare: Sandbox, kept: KeptGrader, tests: str, said: str) -> None:
+def test_tests_that_cannot_be_collected(bare: Sandbox, kept: KeptGraders, tests: str, said: str) -> None:
     for each in (None, kept, kept):
         with pytest.raises(GraderError, match=said):
             grade(bare, tests, REFERENCE, kept=each, seed=3)

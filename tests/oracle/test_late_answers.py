@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_recode.oracle.judge import KeptGrader
+from pytest_recode.oracle.judge import KeptGraders
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.verdict import Verdict
 from tests.oracle.conftest import grade
@@ -41,7 +41,7 @@ def test_the_same_in_a_grader_of_several_answers(bare: Sandbox) -> None:
     tests = HEAD + WITHIN + "def test_1(candidate):\n    with within(0.5):\n        assert candidate.m.f(1) == 1\n"
     tests += "def test_2(candidate):\n    assert candidate.m.f(2) == 2\n"
     right, slow = "def f(x): return x\n", "import time\ndef f(x):\n    if x == 1: time.sleep(1.5)\n    return x\n"
-    kept = KeptGrader()
+    kept = KeptGraders()
     try:
         found = [outcomes(grade(bare, tests, code, right, seed=1, kept=kept)) for code in (right, slow, right)]
     finally:

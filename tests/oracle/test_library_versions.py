@@ -6,7 +6,7 @@ import importlib.metadata
 import platform
 import subprocess
 
-from pytest_recode.oracle.judge import KeptGrader
+from pytest_recode.oracle.judge import KeptGraders
 from pytest_recode.sandboxes import Sandbox
 from tests.oracle.conftest import IMAGE, grade
 from tests.oracle.shared_papers import graded
@@ -42,7 +42,7 @@ def test_a_candidate_changes_none(sandbox: Sandbox) -> None:
 
 
 def test_a_grader_of_several_answers_has_them_each_time(bare: Sandbox) -> None:
-    kept = KeptGrader()
+    kept = KeptGraders()
     try:
         found = [grade(bare, TESTS, ANSWER, seed=1, kept=kept).versions for _ in range(3)]
     finally:

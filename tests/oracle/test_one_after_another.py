@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
-from pytest_recode.oracle.judge import Fresh
+from pytest_recode.faults import GraderError
+from pytest_recode.oracle.judge import Fresh, KeptGraders
 from pytest_recode.sandboxes import Sandbox, SandboxContext, bubblewrap
 from pytest_recode.sandboxes.conformance import Bench, Probe
 from pytest_recode.task import Environment, Limits
 from pytest_recode.verdict import Outcome
+from tests.messages import assert_message
 from tests.oracle.conftest import grade
 
 CHANNEL = """
@@ -154,3 +159,110 @@ def test_one_after_another_without_a_warm_parent() -> None:
         sandbox.close()
     assert [case.outcome for case in verdict.cases] == [Outcome.PASSED, Outcome.FAILED]
     assert "assert 0 == " in verdict.cases[1].message
+
+
+OF_ONE_INTERFACE = """
+    import random
+
+    import numpy as np
+    import pytest
+
+    DRAWN = [random.random(), np.random.normal(), float(np.random.default_rng().normal())]
+
+    @pytest.fixture(scope="session")
+    def shared():
+        return random.random()
+
+    @pytest.mark.interface("m.loss")
+    def test_loss(candidate, reference, shared):
+        expected = [reference.m.f(x) for x in [*DRAWN, shared]]
+        assert candidate.m.loss(expected, expected) == 0
+
+    @pytest.mark.interface("m.f")
+    @pytest.mark.parametrize("number", range(4))
+    def test_f(candidate, reference, shared, number):
+        x = [*DRAWN, shared][number]
+        assert candidate.m.f(x) == reference.m.f(x)
+"""
+
+
+def test_an_expected_value_is_useless_in_the_tests_of_another_interface(bare: Sandbox) -> None:
+    """Whatever carries it there: here a file, of which the sandbox without isolation prevents nothing."""
+    right = "def loss(a, b):\n    return 0\n\ndef f(x):\n    return 3 * x + 1\n"
+    with tempfile.TemporaryDirectory() as folder:
+        channel = Path(folder) / "channel"
+        channel.touch()
+        Path(folder).chmod(0o755)
+        channel.chmod(0o666)
+        wrong = f"""
+            import json
+
+            def loss(found, expected):
+                with open({str(channel)!r}, "w") as file:
+                    json.dump(expected, file)
+                return 0
+
+            def f(x):
+                with open({str(channel)!r}) as file:
+                    known = json.load(file)
+                return min(known, key=lambda value: abs(value - 3 * x - 1))
+        """
+        seed = secrets.randbits(48)
+        verdict = grade(bare, OF_ONE_INTERFACE, wrong, right, interfaces=("m.loss", "m.f"), seed=seed)
+        assert json.loads(channel.read_text()), "the value was carried"
+    assert [case.outcome for case in verdict.cases] == [Outcome.PASSED, *[Outcome.FAILED] * 4]
+    for fresh in Fresh:
+        assert grade(bare, OF_ONE_INTERFACE, right, interfaces=("m.loss", "m.f"), seed=seed, fresh=fresh).solved
+
+
+DRAWN = """
+    import random
+
+    import pytest
+
+    DRAWN = random.random()
+
+    @pytest.mark.interface("m.f")
+    def test_f(candidate):
+        candidate.m.f(DRAWN)
+
+    @pytest.mark.interface("m.g")
+    def test_g(candidate):
+        candidate.m.f(DRAWN)
+
+    @pytest.mark.interface("m.f")
+    def test_f_again(candidate):
+        candidate.m.f(DRAWN)
+"""
+RAISING = "def f(x):\n    raise ValueError(x)\n"
+
+
+def test_the_seed_repeats_what_each_block_draws(bare: Sandbox) -> None:
+    """Also in graders that are kept, and in another order."""
+    ids = ("test_m.py::test_f", "test_m.py::test_g", "test_m.py::test_f_again")
+    kept = KeptGraders()
+    try:
+        found = [
+            {case.id: case.exception.message for case in verdict.cases if case.exception}
+            for verdict in (
+                grade(bare, DRAWN, RAISING, interfaces=("m.f", "m.g"), seed=7, only=only, kept=graders)
+                for only, graders in ((None, None), (None, kept), (ids[::-1], kept), (ids[::-1], None))
+            )
+        ]
+    finally:
+        kept.close()
+    assert found[0].keys() == set(ids)
+    assert len(set(found[0].values())) == 3
+    assert found == [found[0]] * 4
+
+
+def test_ids_that_each_grader_draws_anew_give_no_verdict(bare: Sandbox) -> None:
+    tests = DRAWN.replace(
+        '@pytest.mark.interface("m.g")', '@pytest.mark.interface("m.g")\n    @pytest.mark.parametrize("n", [DRAWN])'
+    )
+    tests = tests.replace("test_g(candidate)", "test_g(candidate, n)")
+    with pytest.raises(GraderError) as caught:
+        grade(bare, tests, RAISING, interfaces=("m.f", "m.g"))
+    assert_message(
+        str(caught.value), "test_m.py::test_g[0.", "not in the next", "process of its own", "let no parameter or id"
+    )

@@ -66,5 +66,5 @@ def _offer_testing(equivalent: Equivalent) -> None:
 
 
 def entropy(seed: int, case: str) -> int:
-    """Entropy for the random generators of one case; with "" for what is drawn while modules are imported."""
+    """Entropy for the random generators of one case; with "", or the number of a block, for what is drawn while modules are imported."""
     return int.from_bytes(hashlib.sha256(f"{seed}\n{case}".encode()).digest()[:16], "big")

@@ -38,13 +38,16 @@ class NoLink:
 
     def put(self, data: Any) -> None: ...
 
+    def next_message(self) -> messages.GraderRun:
+        return messages.GraderRun(only=None, stop_at_failure=False, still_run=[])
+
 
 class Plugin:
     def __init__(self) -> None:
         self.link: Any = None
         self.interfaces: list[str] = []
         self.seed = 0
-        self.run = messages.GraderRun(only=None, stop_at_failure=False, still_run=[])
+        self.run = NoLink().next_message()
         self.several = False  # whether further runs may follow the first
         self.broken = self.collected = self.rehearsal = False
         self.missing_module = ""  # a module that an import of the tests or the reference did not find
@@ -52,13 +55,11 @@ class Plugin:
         self.errors: list[str] = []
         self.lost = lost_tests.LostTests()
         self.session: Any = None
-        self.cases: list[messages.CollectedCase] = []
-        self.versions: dict[str, str] = {}
         self.reports: list[tuple[Any, BaseException | None]] = []
 
     def configure(self, link: Any, start: messages.GraderStart, *, several: bool) -> None:
         self.link, self.interfaces, self.seed = link, start["interfaces"], start["seed"]
-        self.run, self.several, self.rehearsal = start["run"], several, start["rehearsal"]
+        self.several, self.rehearsal = several, start["rehearsal"]
 
     def send(self, step: messages.GraderStep) -> None:
         frames.put_frame(self.link.put, frames.TO_HOST, step)
@@ -133,21 +134,21 @@ class Plugin:
             self.report_broken(self.lost.problem)
             items[:] = []
             return
+        cases: list[messages.CollectedCase] = []
         for item in items:
             interface, wrong = case_outcome.interface_of(item, self.interfaces)
             if wrong:
                 self.report_broken(wrong)
                 items[:] = []
                 return
-            self.cases.append({"id": case_outcome.case_id(item.nodeid), "interface": interface})
+            cases.append({"id": case_outcome.case_id(item.nodeid), "interface": interface})
         if wrong := case_outcome.missing_fixture(
             items, ("candidate", "reference", "rng")
         ) or case_outcome.returned_value(items):
             self.report_broken(wrong)
             items[:] = []
             return
-        self.versions = library_versions.loaded_versions()
-        self._report_cases()
+        self.send(messages.Collected(op="collected", cases=cases, versions=library_versions.loaded_versions()))
         self.collected = True
         sys.stderr = sys.__stderr__
         if self.rehearsal:
@@ -163,9 +164,6 @@ class Plugin:
                 symptoms.statements("".join(linecache.getlines(file)))  # so that no fork needs to parse it
         gc.freeze()
         gc.enable()
-
-    def _report_cases(self) -> None:
-        self.send(messages.Collected(op="collected", cases=self.cases, versions=self.versions))
 
     def _rehearse(self) -> None:
         try:
@@ -188,7 +186,11 @@ class Plugin:
 
         A run that leaves something outside of its process is the last one of this grader.
         """
-        if not self.several or self.broken:
+        if not self.collected or self.rehearsal:
+            yield
+            return
+        self._next_run()
+        if not self.several:
             session.items = self._wanted(session.items)
             yield
             return
@@ -201,11 +203,14 @@ class Plugin:
             left_behind.remove_temporary_directories(before)
             if left_behind.remains() != before:
                 os._exit(0)
-            try:
-                self.run = cast(messages.GraderRun, self.link.next_message())
-            except EOFError:
-                os._exit(0)
-            self._report_cases()
+            self._next_run()
+
+    def _next_run(self) -> None:
+        """Wait for the order which cases to run. Without one, this process ends: the host needs it no more."""
+        try:
+            self.run = cast(messages.GraderRun, self.link.next_message())
+        except EOFError:
+            os._exit(0)
 
     def _run_and_exit(self, session: pytest.Session) -> NoReturn:
         """Run the cases of this order, tell the host, and end this process: what called it belongs to its parent."""

@@ -4,10 +4,10 @@ Runs in the grader process, in a sandbox without candidate code. The host launch
 reach the code under test except by the `candidate` fixture, whose answers are decoded into plain data and compared
 here. It trusts the tests and the reference.
 
-Messages to the host are `collected`, then for each case `started` and `finished`, then `done`; or `broken`, with a
-text, where the tests cannot give a verdict. If it is to judge several answers, it then waits for the next run of the cases,
-and begins with `collected` again. A rehearsal, before an agent works on the task, runs no tests: it imports
-the reference and ends with `ready`.
+Messages to the host are `collected`, then, after the order to run some of the cases, for each of them `started` and
+`finished`, then `done`; or `broken`, with a text, where the tests cannot give a verdict. If it is to judge several answers,
+it then waits for the next order. A rehearsal, before an agent works on the task, runs no tests: it imports the reference and
+ends with `ready`.
 
 Stdlib, pytest and modules of `inside/`, Python 3.9+.
 """
@@ -61,10 +61,10 @@ _WARM = messages.GraderStart(
     roots=[],
     interfaces=["warm"],
     seed=0,
+    block=0,
     limit=0,
     rehearsal=False,
     several=False,
-    run=messages.GraderRun(only=None, stop_at_failure=False, still_run=[]),
 )
 
 
@@ -125,7 +125,8 @@ def main(reader: Any, writer: Any) -> None:
     warnings.filterwarnings("error", category=pytest.PytestReturnNotNoneWarning)
     for category in (SyntaxWarning, pytest.PytestAssertRewriteWarning):
         warnings.filterwarnings("error", "assertion is always true", category)
-    seed_generators(pytest_session.entropy(start["seed"], ""))  # for what is drawn while modules are imported
+    drawn_on_import = f"block {start['block']}" if start["block"] else ""
+    seed_generators(pytest_session.entropy(start["seed"], drawn_on_import))
     with contextlib.redirect_stderr(plugin.stderr):
         if resumes:
             _resume(_suspended[0][1], plugin)

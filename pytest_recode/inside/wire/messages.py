@@ -162,7 +162,7 @@ def with_token(step: Mapping[str, Any], token: str) -> dict[str, Any]:
 
 
 class GraderRun(TypedDict):
-    """One run of the cases for one answer. `only`: the ids of the cases to run, in this order, or None for all.
+    """One run of cases for one answer. `only`: their ids, in the order to run them, or None for all.
 
     `stop_at_failure`: after the first failed case, only those of `still_run` run.
     """
@@ -173,17 +173,21 @@ class GraderRun(TypedDict):
 
 
 class GraderStart(TypedDict):
-    """To the separate grader. `limit`: bytes of one answer. `several`: after the first `run`, further ones may be sent."""
+    """To the separate grader, which collects the tests. A `GraderRun` follows; with `several`, further ones may.
+
+    `block`: the number of the cases that it may run, whose modules draw other random numbers than those of any other
+    block. `limit`: bytes of one answer.
+    """
 
     tests: Mapping[str, bytes]
     reference: Mapping[str, bytes]
     roots: list[str]
     interfaces: list[str]
     seed: int
+    block: int
     limit: int
     rehearsal: bool
     several: bool
-    run: GraderRun
 
 
 class CandidateStart(TypedDict):
