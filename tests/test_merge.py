@@ -89,7 +89,9 @@ def records(out: Path) -> list[dict[str, Any]]:
 def timeless(value: Any) -> Any:
     """Without what differs between two plays of one episode: times, and the shard."""
     if isinstance(value, dict):
-        return {key: timeless(each) for key, each in value.items() if key not in {"seconds", "waited", "shard"}}
+        return {
+            key: timeless(each) for key, each in value.items() if key not in {"seconds", "waited", "ended", "shard"}
+        }
     return [timeless(each) for each in value] if isinstance(value, list) else value
 
 

@@ -33,12 +33,14 @@ def _plot(given: argparse.Namespace) -> str:
     from pytest_recode.cli.report_tables import makers, rows_of
     from pytest_recode.render.html.charts import TABLES, charts, left_out
     from pytest_recode.render.html.figure_files import png, svg
+    from pytest_recode.render.html.history_chart import history_chart
     from pytest_recode.render.html.names import labels
 
     rows = rows_of(given.runs, given.model)
     made = makers(rows, known={})
     tables = {name: table for name in TABLES if name in made and (table := made[name]()) is not None}
-    found = charts(rows.own, labels(rows.own), tables)
+    history = history_chart(rows.own)
+    found = (*charts(rows.own, labels(rows.own), tables), *([history] if history else []))
     if not found:
         raise UserError("no episode to plot: all ended with an error")
     written = []

@@ -43,6 +43,11 @@ def add_to(commands: Commands) -> None:
         help="show only this table (repeatable): scores, papers, episodes …; csv writes one table, by default the first",
     )
     report.add_argument(
+        "--by",
+        choices=("date",),
+        help="date: show only the table history, runs of equal settings in chronological order, such as nightly runs",
+    )
+    report.add_argument(
         "--model",
         action="append",
         default=[],
@@ -146,12 +151,15 @@ def _report(given: argparse.Namespace) -> str:
     }
     if given.base and given.table and "comparisons" not in given.table:
         raise UserError("--base requires the table comparisons: add --table=comparisons, or remove --base or --table")
-    for name in given.table:
+    if given.by and given.table:
+        raise UserError("--by=date shows one table, history: remove --by or --table")
+    selected = ["history"] if given.by else given.table
+    for name in selected:
         if name not in makers:
             more = "; code needs --tasks" if "code" not in makers else ""
             raise UserError(f"--table={name}: no such table for these files; the tables are {', '.join(makers)}{more}")
     by_default = [name for name in makers if given.format == "json" or name not in report_tables.ON_REQUEST]
-    names = given.table or (by_default[:1] if given.format == "csv" else by_default)
+    names = selected or (by_default[:1] if given.format == "csv" else by_default)
     chosen = [table for name in names if (table := makers[name]()) is not None]
     if not chosen:
         hint = (

@@ -18,6 +18,7 @@ from pytest_recode.render import (
     report_episodes,
     report_faults,
     report_feedback,
+    report_history,
     report_pairs,
     report_snippets,
     report_table,
@@ -52,8 +53,8 @@ class RowsOfRuns:
         return any(row.simulated for row in [*self.shown, *self.replayed])
 
 
-ON_REQUEST = frozenset({"tasks"})
-"""Tables with a line for each task, which text, Markdown and LaTeX show only if they are asked for by name."""
+ON_REQUEST = frozenset({"tasks", "history"})
+"""Tables with a line for each task or that repeat others, which text, Markdown and LaTeX show only if they are asked for by name."""
 
 SIMULATED = (
     "* simulated: an offline model that breaks and repairs the reference; its results say nothing about real models"
@@ -125,6 +126,7 @@ def makers(
         **report_dates.tables(with_lines, own),
         **report_episodes.tables(own, known),
         **report_tasks.tables(own),
+        **report_history.tables(own),
         **report_faults.tables(own, known),
         **report_calls.tables(own, transcripts),
         **report_feedback.tables(own, judge, transcripts),

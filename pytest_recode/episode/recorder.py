@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pytest_recode.agents import Agent
@@ -124,6 +125,7 @@ class EpisodeRecorder:
             "usage": record.usage(spent),
             "seconds": round(time.monotonic() - self.start, 3),
             "waited": round(self.meter.clock.waited, 3),
+            "ended": datetime.now(UTC).isoformat(timespec="seconds"),
             "isolation": played[-1].verdict.isolation if played else self.facts["isolation"],
             "error": error,
         }

@@ -107,6 +107,7 @@ class Attempt:
     task: str
     number: int  # from 1
     outcome: str
+    ended: str = ""  # when the episode ended, ISO 8601, UTC; "": unknown
     solved_turn: int | None = None
     turns: tuple[TurnScore, ...] = ()
     snippet: Snippet | None = None

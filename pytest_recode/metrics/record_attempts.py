@@ -52,6 +52,7 @@ def from_record(record: Record, source: str, *, directory: Path | None = None, e
         task=equal(task_key(record["task"], facts)),
         number=record["attempt"],
         outcome=record["outcome"],
+        ended=record.get("ended", ""),
         solved_turn=record["solved_turn"] if record["outcome"] == "solved" else None,
         turns=tuple(_turn(turn, equal) for turn in record["turns"]),
         snippet=snippet,

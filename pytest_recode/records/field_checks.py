@@ -10,10 +10,12 @@ import math
 import operator
 import re
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 _LARGEST = 2**53
 _DATE = re.compile(r"\d{4}(-\d{1,2}(-\d{1,2})?)?")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
 
 Check = Callable[[Any], str]
 """Returns "" for a valid value, and otherwise a problem such as ` is 0: must be …`, which follows the path of keys to the value."""
@@ -23,6 +25,16 @@ def is_date(value: str) -> bool:
     """Whether the value is like "2024", "2024-7" or "2024-07-17", with a month up to 12 and a day up to 31."""
     parts = [int(part) for part in value.split("-")] if _DATE.fullmatch(value) else [0]
     return all(low <= part <= high for part, (low, high) in zip(parts, ((1, 9999), (1, 12), (1, 31)), strict=False))
+
+
+def _is_time(value: object) -> bool:
+    if not isinstance(value, str) or not _TIME.fullmatch(value):
+        return False
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
 
 
 def expect(wanted: str, holds: Callable[[Any], bool]) -> Check:
@@ -157,6 +169,7 @@ CUTOFF = expect(
     "a date such as 2024-10 or 2024-10-17, or empty",
     lambda value: isinstance(value, str) and (not value.strip() or is_date(value.strip())),
 )
+TIME = expect("a time such as 2026-11-03T02:14:09+00:00", _is_time)
 DAY = expect(
     "a date such as 2024-10-17",
     lambda value: value in (None, "", "null") or (isinstance(value, str) and value.count("-") == 2 and is_date(value)),

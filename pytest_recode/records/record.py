@@ -154,6 +154,7 @@ class Record(EpisodeFacts):
     usage: UsageRecord
     seconds: float
     waited: NotRequired[float]
+    ended: NotRequired[str]
     error: ErrorRecord | None
 
 

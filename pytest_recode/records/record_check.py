@@ -16,6 +16,7 @@ from pytest_recode.records.field_checks import (
     NAME,
     SEED,
     TEXT,
+    TIME,
     Check,
     list_of,
     list_of_texts,
@@ -128,4 +129,5 @@ _RECORD = object_of(
     solved_turn=or_null(whole_number(1)),
     turns=list_of(TURN),
     usage=USAGE,
+    ended_=TIME,
 )

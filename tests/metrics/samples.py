@@ -119,6 +119,7 @@ def record(task: str = "t", passed: Sequence[int] = (4,), *, total: int = 4, **m
         "turns": turns,
         "usage": {"prompt_tokens": 90, "completion_tokens": 10, "cost_usd": 0.5},
         "seconds": 1.0,
+        "ended": "2026-11-03T02:14:09+00:00",
         "sandbox": "bubblewrap",
         "isolation": "separate",
         "error": {"kind": "sandbox", "message": "died"} if outcome == "error" else None,

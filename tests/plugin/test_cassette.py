@@ -68,7 +68,7 @@ def records(out: Path) -> dict[str, dict[str, Any]]:
 def lasting(value: Any) -> Any:
     """A record without what a replay has of its own: times, costs, and the address of the server."""
     if isinstance(value, dict):
-        other = {"seconds", "waited", "cost_usd", "api_base", "transcript"}
+        other = {"seconds", "waited", "ended", "cost_usd", "api_base", "transcript"}
         return {key: lasting(each) for key, each in value.items() if key not in other}
     return [lasting(each) for each in value] if isinstance(value, list) else value
 

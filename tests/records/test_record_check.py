@@ -131,7 +131,12 @@ def test_a_large_number_that_json_reads_as_infinity(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", [key for key in GOOD if key not in {"facts", "seconds", "stop", "error", "cutoff", "paper_date", "sandbox"}]
+    "key",
+    [
+        key
+        for key in GOOD
+        if key not in {"facts", "seconds", "ended", "stop", "error", "cutoff", "paper_date", "sandbox"}
+    ],
 )
 def test_a_missing_key_is_named(tmp_path: Path, key: str) -> None:
     directory = run(tmp_path / "run", [{name: value for name, value in GOOD.items() if name != key}])

@@ -14,6 +14,7 @@ from pytest_recode.records.transcript_turns import PlayedEpisode, read_episode
 from pytest_recode.render.html.answer import answers
 from pytest_recode.render.html.charts import charts, left_out
 from pytest_recode.render.html.episode_view import episode_view, without_transcript
+from pytest_recode.render.html.history_chart import history_chart
 from pytest_recode.render.html.matrix import matrix
 from pytest_recode.render.html.names import Pages, episode_key, labels
 from pytest_recode.render.html.page import EpisodePage, Report, episode_page
@@ -49,6 +50,7 @@ def report(
         spent=spent(rows, episodes.times),
         charts=charts(rows, names, {table.name: table for table in tables}),
         left_out=left_out(rows),
+        history=history_chart(rows),
         matrix=matrix(rows, names, pages),
         pairs=pair_views(rows, names, pages),
         provenance=(

@@ -36,7 +36,7 @@ INDEX, EPISODES = "index.html", "episodes"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The contents of a report, without its episodes. `clear`: what was looked for that would weaken the numbers, and not found. `published`: whether tables have published results. `left_out`: which figure is missing, and why, or ""."""
+    """The contents of a report, without its episodes. `clear`: what was looked for that would weaken the numbers, and not found. `published`: whether tables have published results. `left_out`: which figure is missing, and why, or "". `history`: None without runs of equal settings."""
 
     title: str
     answers: tuple[Answer, ...]
@@ -47,6 +47,7 @@ class Report:
     spent: str
     charts: tuple[Chart, ...]
     left_out: str
+    history: Chart | None
     matrix: Matrix
     pairs: tuple[Pair, ...]
     provenance: tuple[TableView, ...]
@@ -99,15 +100,19 @@ def single(view: EpisodeView) -> str:
 
 def _index(report: Report, episodes: Sequence[EpisodePage], *, link: str) -> str:
     # ElementTree has escaped the texts of figures
-    figures = [
-        (chart, [*zip(chart.panels, map(Markup, inline(chart)), strict=True)], table_view(chart.table))
-        for chart in report.charts
-    ]
+    figures, history = (
+        [
+            (chart, [*zip(chart.panels, map(Markup, inline(chart)), strict=True)], table_view(chart.table))
+            for chart in found
+        ]
+        for found in (report.charts, [report.history] if report.history else [])
+    )
     return _framed(
         "report.html.j2",
         title=report.title,
         report=report,
         figures=figures,
+        history=history,
         episodes=episodes,
         link=link.format,
         without=report.without,
