@@ -21,7 +21,8 @@ class ModelFault(StrEnum):
     """Why a model could not be called."""
 
     AUTH = "auth"  # a missing or invalid key, or an account without credit
-    UNKNOWN = "unknown-model"
+    UNKNOWN = "unknown-model"  # the provider has never had, or no longer has, the model
+    NO_TOOLS = "no-tools"  # the provider serves the model without native tool calls
     RATE_LIMIT = "rate-limit"
     TIMEOUT = "timeout"
     CONNECTION = "connection"
@@ -47,7 +48,7 @@ class ModelError(Exception):
 
     @property
     def fatal(self) -> bool:
-        return self.fault in {ModelFault.AUTH, ModelFault.UNKNOWN}
+        return self.fault in {ModelFault.AUTH, ModelFault.UNKNOWN, ModelFault.NO_TOOLS}
 
 
 def _model_message(fault: ModelFault, model: str, detail: str) -> str:

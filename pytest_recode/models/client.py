@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import importlib.metadata
 import logging
 import math
 import os
@@ -15,12 +16,32 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from pytest_recode.faults import UserError
 from pytest_recode.models.table import Entry, Price
+
+COMPROMISED = "!=1.82.7,!=1.82.8,!=1.107.*"
+"""The releases of litellm that are not among those that carried malware, or followed one that did."""
+
+
+def check_release() -> None:
+    """Raise `UserError` if the installed litellm is a release that carried malware. Does not import it."""
+    from packaging.specifiers import SpecifierSet
+
+    try:
+        installed = importlib.metadata.version("litellm")
+    except importlib.metadata.PackageNotFoundError:
+        return
+    if not SpecifierSet(COMPROMISED).contains(installed, prereleases=True):
+        raise UserError(
+            f"litellm {installed} is refused: releases of this number carried malware. Install another (pip install 'litellm{COMPROMISED}'),"
+            " and replace every key and password that this machine has had since; docs/how-to/install-safely.md says how to pin packages"
+        )
 
 
 @functools.cache
 def litellm() -> Any:
-    """The litellm package, imported once, with its output disabled."""
+    """The litellm package, imported once, with its output disabled. Raises `UserError` for a release that carried malware."""
+    check_release()
     # litellm reads these while it is imported: use its bundled table of prices instead of a download, and read no .env file of
     # the current directory.
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"

@@ -236,7 +236,10 @@ class ProviderModel:
             step = f"check that key and its account, or export another as {self.key_env}"
             return replace(failed, detail=f"{failed.detail} ({server}, with the key in {self.key_env}): {step}")
         if failed.fault is ModelFault.UNKNOWN:
-            step = f"check the model's name{', or the address (--recode-api-base)' if own else ''}"
+            step = f"check the model's name{', or the address (--recode-api-base)' if own else ', or name another host of it'}"
+            return replace(failed, detail=f"{failed.detail} ({server}): {step}")
+        if failed.fault is ModelFault.NO_TOOLS:
+            step = "set `tools: false` for it in --recode-models-file, so that the agent writes its actions as text"
             return replace(failed, detail=f"{failed.detail} ({server}): {step}")
         # A page or an empty answer may mean another server than the user believes; a rate limit is known to be the provider's
         if failed.fault is ModelFault.AUTH or (own and failed.fault is not ModelFault.RATE_LIMIT):

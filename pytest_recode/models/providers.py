@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from pytest_recode.faults import UserError
 from pytest_recode.models import ModelContext, catalog
-from pytest_recode.models.client import litellm
+from pytest_recode.models.client import check_release, litellm
 from pytest_recode.models.retirement import check_retirement
 from pytest_recode.models.table import Entry, resolve
 from pytest_recode.wording import any_of
@@ -34,8 +34,9 @@ def entry_of(context: ModelContext) -> Entry:
 def glance(context: ModelContext) -> str:
     """Check what takes no time, without importing litellm, which takes seconds. Returns a line for the user, or "".
 
-    Raises `UserError` for a name that litellm cannot know, and for a retired model.
+    Raises `UserError` for a name that litellm cannot know, a retired model, a missing key, and a litellm that carried malware.
     """
+    check_release()
     entry = resolve(context.name, context.table, context.api_base)
     if entry.api_base is not None:
         _check_key(context.name, entry)

@@ -129,6 +129,11 @@ _QUOTA = ("insufficient_quota", "credit balance is too low", "insufficient balan
 _MODERATED = ("moderation", "flagged", "content policy", "content_policy", "safety")
 _BAD_KEY = ("api key not valid", "api_key_invalid", "invalid api key", "incorrect api key")
 
+_NO_MODEL_CODES = {"model_not_found", "model_decommissioned", "invalid_model"}  # OpenAI, Groq, Mistral
+# OpenRouter and DeepSeek send no code of their own
+_NO_MODEL = re.compile(r"\bis not a valid model id\b|\bmodel not exist\b")
+_NO_TOOLS = re.compile(r"\bno endpoints found that support tool use\b")
+
 
 def _fault(error: Exception) -> ModelFault:
     import httpx
@@ -144,7 +149,9 @@ def _fault(error: Exception) -> ModelFault:
         return ModelFault.REQUEST  # this prompt alone
     if status in (401, 403) or any(words in text for words in _BAD_KEY):
         return ModelFault.AUTH
-    if status == 404 or "model_not_found" in codes:
+    if status == 404 and _NO_TOOLS.search(text):
+        return ModelFault.NO_TOOLS
+    if status in (404, 410) or codes & _NO_MODEL_CODES or (status == 400 and _NO_MODEL.search(text)):
         return ModelFault.UNKNOWN
     # litellm reports a lost connection as status 500; the wrapped exception distinguishes the two
     for part in _chain(error):

@@ -107,7 +107,8 @@ def fault(record: Record, out: Path) -> str:
 
 KINDS = {
     "model:auth": "the model's key was refused",
-    "model:unknown-model": "the provider does not know the model",
+    "model:unknown-model": "the provider does not have the model, or no longer",
+    "model:no-tools": "the provider serves the model without native tool calls",
     "model:rate-limit": "the provider limits the rate of calls",
     "model:timeout": "the model did not answer in time",
     "model:connection": "the model could not be reached",

@@ -6,17 +6,23 @@ import datetime
 import os
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from pytest_recode.faults import UserError
 from pytest_recode.models import ModelContext, catalog
-from pytest_recode.models.client import litellm, priced
+from pytest_recode.models.client import COMPROMISED, litellm, priced
 from pytest_recode.models.providers import glance
 from pytest_recode.models.retirement import NOTICE, check_retirement, retirement
 from pytest_recode.models.table import resolve
 from pytest_recode.records.null_ledger import NullLedger
+from tests.messages import assert_line
 
+ROOT = Path(__file__).parents[2]
 TODAY = datetime.datetime.now(tz=datetime.UTC).date()
 MAKERS = catalog.lacking().keys
 OF_MAKERS = [one for one in catalog.listings().values() if one.provider in MAKERS and one.mode == "chat"]
@@ -190,3 +196,25 @@ def test_every_retired_model_of_a_maker_has_a_line() -> None:
 
 def test_a_retired_name_on_a_server_of_the_user_is_no_concern() -> None:
     assert glance(ModelContext(name="claude-sonnet-4", ledger=NullLedger(), api_base="http://127.0.0.1:1/v1")) == ""
+
+
+@pytest.mark.parametrize(("version", "refused"), [("1.82.8", True), ("1.107.3", True), ("1.106.0", False)])
+def test_a_litellm_that_carried_malware_is_never_imported(tmp_path: Path, version: str, refused: bool) -> None:
+    info = tmp_path / f"litellm-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: litellm\nVersion: {version}\n")
+    (tmp_path / "litellm.py").write_text("print('imported')")
+    code = "from pytest_recode.models.client import litellm; litellm()"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    assert ("imported" in done.stdout) is not refused
+    if refused:
+        assert_line(done.stderr, f"litellm {version} is refused", "malware", "pip install", "install-safely.md")
+
+
+def test_the_requirement_excludes_the_same_releases() -> None:
+    dependencies = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    [required] = [Requirement(each).specifier for each in dependencies if Requirement(each).name == "litellm"]
+    assert {str(part) for part in SpecifierSet(COMPROMISED)} == {
+        str(part) for part in required if part.operator == "!="
+    }

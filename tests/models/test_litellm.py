@@ -308,6 +308,16 @@ def test_a_reply_that_cannot_be_read_is_told_in_a_line_without_a_traceback(
         (fault(429, "You exceeded your quota", code="insufficient_quota"), ModelFault.AUTH, "You exceeded your quota"),
         (fault(404, "The model `x` does not exist"), ModelFault.UNKNOWN, "The model `x` does not exist"),
         (fault(400, "no such model", code="model_not_found"), ModelFault.UNKNOWN, "no such model"),
+        (fault(400, "it was decommissioned", code="model_decommissioned"), ModelFault.UNKNOWN, "it was decommissioned"),
+        (fault(400, "Invalid model: x", code="invalid_model"), ModelFault.UNKNOWN, "Invalid model: x"),
+        (fault(410, "This version was retired"), ModelFault.UNKNOWN, "This version was retired"),
+        (fault(400, "x is not a valid model ID"), ModelFault.UNKNOWN, "x is not a valid model ID"),
+        (fault(400, "Model Not Exist"), ModelFault.UNKNOWN, "Model Not Exist"),
+        (
+            fault(404, "No endpoints found that support tool use."),
+            ModelFault.NO_TOOLS,
+            "No endpoints found that support tool use.",
+        ),
         (fault(400, "bad parameter"), ModelFault.REQUEST, "bad parameter"),
         (fault(413, "too large"), ModelFault.REQUEST, "too large"),
         (
@@ -325,6 +335,8 @@ def test_a_fault_that_waiting_does_not_mend_is_an_error_at_once(
     where = {
         ModelFault.AUTH: f" (asked at {server.url}, without a key: export OPENAI_API_KEY)",
         ModelFault.UNKNOWN: f" (asked at {server.url}): check the model's name, or the address (--recode-api-base)",
+        ModelFault.NO_TOOLS: f" (asked at {server.url}): set `tools: false` for it in --recode-models-file, so that the"
+        " agent writes its actions as text",
     }.get(kind, f" (asked at {server.url})")
     assert (error.fault, error.detail) == (kind, words + where)
     assert str(error) == f"model gpt-5-mini: {kind.value}: {words}{where}"
