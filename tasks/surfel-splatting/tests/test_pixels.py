@@ -23,13 +23,20 @@ def unit(rng, count):
 
 
 def splats(rng, count):
-    """Arguments of splats of which only normals and colors matter here."""
+    """Arguments of splats that a camera at the origin sees, with a focal length of 1; their parts agree with each other."""
+    frames, _ = np.linalg.qr(rng.normal(size=(count, 3, 3)))
+    depths = np.sort(rng.uniform(1.0, 2.0, count))
+    centers = rng.uniform(-0.5, 0.5, (count, 2))
+    points = np.concatenate([centers, np.ones((count, 1))], axis=1) * depths[:, None]
+    normals = np.cross(frames[:, :, 0], frames[:, :, 1])
+    normals *= -np.sign(np.sum(normals * points, axis=1, keepdims=True))
+    scales = rng.uniform(0.1, 0.9, (count, 1, 2))
     return {
         "index": np.arange(count),
-        "matrices": rng.normal(size=(count, 3, 3)),
-        "centers": rng.normal(size=(count, 2)),
-        "depths": np.sort(rng.uniform(1.0, 2.0, count)),
-        "normals": unit(rng, count),
+        "matrices": np.concatenate([scales * frames[:, :, :2], points[:, :, None]], axis=2),
+        "centers": centers,
+        "depths": depths,
+        "normals": normals,
         "opacities": rng.uniform(size=count),
         "colors": rng.uniform(size=(count, 3)),
     }
@@ -293,17 +300,14 @@ def view(rng, width, height):
     }
 
 
-def rendered(rng, pixels):
-    """Arguments of a rendering of which only opacity and normal matter here."""
-    return {
-        "color": rng.uniform(size=(pixels, 3)),
-        "opacity": rng.uniform(0.1, 1.0, pixels),
-        "transmittance": rng.uniform(size=pixels),
-        "mean_depth": rng.uniform(1.0, 2.0, pixels),
-        "median_depth": rng.uniform(1.0, 2.0, pixels),
-        "normal": 0.5 * unit(rng, pixels),
-        "weights": rng.uniform(size=(2, pixels)),
-    }
+def rendered(reference, rng, pixels, normal=None):
+    """Arguments of a rendering, as the authors composite it: its parts agree with each other. All splats have the
+    normal, if there is one."""
+    given = splats(rng, 4)
+    if normal is not None:
+        given["normals"] = np.tile(normal, (4, 1))
+    alphas, depths = rng.uniform(0.02, 0.5, (4, pixels)), rng.uniform(1.0, 2.0, (4, pixels))
+    return composited(reference, alphas, depths, given, background=tuple(rng.uniform(size=3)))
 
 
 def consistency(side, given, depth, camera):
@@ -311,8 +315,7 @@ def consistency(side, given, depth, camera):
     found = assert_unmodified(
         side.surfels.losses.normal_consistency, rendering, depth, side.surfels.camera.Camera(**camera)
     )
-    for name in ("opacity", "normal"):
-        np.testing.assert_array_equal(getattr(rendering, name), given[name])
+    assert_equivalent(parts(rendering, RENDERING), given, rtol=0.0, atol=0.0)
     return found
 
 
@@ -327,7 +330,7 @@ def inside(width, height):
 def test_on_a_plane_the_normal_is_that_of_the_plane(candidate, reference, rng, aside):
     """0 where the splats agree with it, and 1 - cosine where they do not. Far from the optical axis, a normal that faces
     the camera may look along the axis."""
-    camera, given = view(rng, 7, 6), rendered(rng, 42)
+    camera, given = view(rng, 7, 6), rendered(reference, rng, 42)
     camera["principal"] = camera["principal"][0] - aside * camera["focal"][0], camera["principal"][1]
     normal = np.array([-0.65 * aside + rng.uniform(-0.1, 0.1), rng.uniform(-0.1, 0.1), aside - 1.0])
     normal /= np.linalg.norm(normal)
@@ -336,14 +339,14 @@ def test_on_a_plane_the_normal_is_that_of_the_plane(candidate, reference, rng, a
     assert np.all(depth > 0.0)
     expected = np.where(inside(7, 6), given["opacity"] - given["normal"] @ normal, 0.0)
     assert_equivalent(consistency(candidate, given, depth, camera), expected, rtol=1e-6, atol=1e-9, check_dtype=True)
-    given["normal"] = given["opacity"][:, None] * normal
+    given = rendered(reference, rng, 42, normal)
     np.testing.assert_allclose(consistency(candidate, given, depth, camera), np.zeros(42), atol=1e-9)
 
 
 @bending
 def test_curved_surfaces_with_holes(candidate, reference, rng):
     """Each pixel from its four neighbours, one by one; steep parts, where u x v may point either way, included."""
-    camera, given = view(rng, 9, 8), rendered(rng, 72)
+    camera, given = view(rng, 9, 8), rendered(reference, rng, 72)
     depth = rng.uniform(0.5, 3.0, 72)
     depth[rng.choice(72, 8, replace=False)] = 0.0
     depth[45] = -1.0
@@ -362,8 +365,8 @@ def test_curved_surfaces_with_holes(candidate, reference, rng):
 
 
 @bending
-def test_each_neighbour_is_needed(candidate, rng):
-    camera, given = view(rng, 3, 3), rendered(rng, 9)
+def test_each_neighbour_is_needed(candidate, reference, rng):
+    camera, given = view(rng, 3, 3), rendered(reference, rng, 9)
     whole = rng.uniform(1.0, 1.2, 9)
     full = consistency(candidate, given, whole, camera)
     assert np.count_nonzero(full) == 1
@@ -376,13 +379,13 @@ def test_each_neighbour_is_needed(candidate, rng):
 
 
 @bending
-def test_small_images_are_all_border(candidate, rng):
+def test_small_images_are_all_border(candidate, reference, rng):
     for width, height in ((1, 1), (2, 5), (5, 2), (1, 4), (4, 1), (0, 0), (6, 0)):
         pixels = width * height
-        camera, given = view(rng, width, height), rendered(rng, pixels)
+        camera, given = view(rng, width, height), rendered(reference, rng, pixels)
         found = consistency(candidate, given, rng.uniform(1.0, 2.0, pixels), camera)
         assert_equivalent(found, np.zeros(pixels), check_dtype=True)
-    camera, given = view(rng, 3, 4), rendered(rng, 12)
+    camera, given = view(rng, 3, 4), rendered(reference, rng, 12)
     found = consistency(candidate, given, rng.uniform(1.0, 1.2, 12), camera)
     np.testing.assert_array_equal(found != 0.0, inside(3, 4))
 

@@ -33,7 +33,7 @@ def normal_consistency(rendering, depth, camera):
             normal = normal / np.sqrt(normal @ normal)
             if normal @ rays[here] > 0.0:
                 normal = -normal
-            result[here] = rendering.opacity[here] - rendering.normal[here] @ normal
+            result[here] = (1.0 - rendering.transmittance[here]) - rendering.normal[here] @ normal
     return result
 
 # recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92
