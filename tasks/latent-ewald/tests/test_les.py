@@ -338,6 +338,10 @@ def test_forces_at_any_distance_keep_their_digits(candidate, rng, unit):
         pair = system(np.array([np.zeros(3), r * direction]), charges)
         found = candidate.les.ewald.forces(pair, settings(sigma))
         assert_equivalent(found, size * np.array([-direction, direction]), rtol=1e-6, atol=1e-6 * size)
+    for exponent in (-20, -60, -105, -120, -160, -200, -300):  # squares or cubes of these distances underflow
+        pair = system(np.array([np.zeros(3), 10.0**exponent * direction]), charges)
+        assert np.isfinite(candidate.les.ewald.forces(pair, settings(sigma))).all()
+        assert np.isfinite(candidate.les.ewald.forces(pair, settings(sigma), np.ones((2, 1, 2, 3)))).all()
     third = sigma * (rng.normal(size=3) + 2.0)
     points = system(np.array([np.zeros(3), np.zeros(3), third]), np.append(charges, 1.0))
     one = system(np.array([np.zeros(3), third]), np.array([charges.sum(), 1.0]))

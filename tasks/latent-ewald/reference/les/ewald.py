@@ -71,11 +71,12 @@ def forces(system: System, settings: Settings, jacobian: np.ndarray | None = Non
     """Forces `(N, 3)` in eV/Angstrom; with a jacobian of the charges, total derivatives."""
     if system.cell is None:
         apart = system.positions[:, None] - system.positions
-        distances = np.linalg.norm(apart, axis=-1)
+        # Below this distance the force is linear to ten digits, and powers of distances would underflow.
+        distances = np.maximum(np.linalg.norm(apart, axis=-1), 1e-5 * settings.sigma)
         # erf(x) - 2 x exp(-x^2) / sqrt(pi) without the cancellation of small x
         bracket = gammainc(1.5, 0.5 * (distances / settings.sigma) ** 2) / (4.0 * np.pi * EPSILON_0)
-        slope = bracket / np.where(distances > 0.0, distances, 1.0) ** 3
-        found = np.einsum("ij,ijb->ib", (system.charges @ system.charges.T) * slope, apart)
+        slope = bracket / distances**2
+        found = np.einsum("ij,ijb->ib", (system.charges @ system.charges.T) * slope, apart / distances[:, :, None])
     else:
         parts = waves(system, settings)
         mixed = system.charges @ (parts.weights * parts.structure.conj())
