@@ -382,15 +382,22 @@ def test_sequences_are_not_modified(candidate, rng):
 
 
 def counted(rng, thresholds):
-    """Arguments of counts that are possible in one sequence."""
+    """Arguments of counts that are possible in one sequence: with the same objects at each threshold, of which a higher
+    one matches fewer, and with the same lengths of all tracks."""
     size = len(thresholds)
-    tp = rng.integers(1, 50, size)
+    true, predicted = rng.integers(30, 80, 2)
+    tp = np.empty(size, dtype=np.int64)
+    tp[np.argsort(thresholds)] = np.sort(rng.integers(1, 30, size))[::-1]
+    recall, precision = rng.uniform(0.2, 1.0, (2, size))
     return {
         "thresholds": thresholds,
         "tp": tp,
-        "fn": rng.integers(0, 50, size),
-        "fp": rng.integers(0, 50, size),
-        **{name: tp * rng.uniform(0.1, 1.0, size) for name in SUMS},
+        "fn": true - tp,
+        "fp": predicted - tp,
+        "association": tp / (1.0 / recall + 1.0 / precision - 1.0),
+        "association_recall": tp * recall,
+        "association_precision": tp * precision,
+        "similarity": tp * rng.uniform(thresholds, 1.0),
     }
 
 
@@ -422,28 +429,31 @@ def test_scores_without_anything_to_divide_by(candidate, rng):
     """Nothing at all, only misses, only inventions, both; a sequence of this kind among others changes little."""
     nothing = np.zeros(4, dtype=np.int64)
     thresholds = (0.2, 0.4, 0.6, 0.8)
-    empty = {
-        "thresholds": thresholds,
-        "tp": nothing,
-        "fn": np.array([0, 5, 0, 5]),
-        "fp": np.array([0, 0, 3, 3]),
-        **dict.fromkeys(SUMS, np.zeros(4)),
-    }
-    counts = candidate.tracking.results.Counts
-    scores, means = candidate.tracking.hota.evaluate([counts(**empty)])
-    expected = {**dict.fromkeys(SCORES, np.zeros(4)), "loc_a": np.ones(4)}
-    assert_equivalent(parts(scores, SCORES), expected, check_dtype=True)
-    assert_equivalent(means, {**dict.fromkeys(SCORES, 0.0), "loc_a": 1.0})
-    full = counted(rng, thresholds)
-    scores, _ = candidate.tracking.hota.evaluate([counts(**empty), counts(**full)])
-    np.testing.assert_allclose(scores.loc_a, full["similarity"] / full["tp"], rtol=1e-9)
-    np.testing.assert_allclose(scores.ass_a, full["association"] / full["tp"], rtol=1e-9)
-    lost = full["fn"] + full["fp"] + empty["fn"] + empty["fp"]
-    np.testing.assert_allclose(scores.det_a, full["tp"] / (full["tp"] + lost), rtol=1e-9)
-    single = {**counted(rng, thresholds), "tp": np.ones(4, dtype=np.int64), "fn": nothing, "fp": nothing}
-    scores, _ = candidate.tracking.hota.evaluate([counts(**single), counts(**{**empty, "fn": nothing, "fp": nothing})])
-    np.testing.assert_allclose(scores.ass_pr, single["association_precision"], rtol=1e-9)
-    np.testing.assert_allclose(scores.det_re, np.ones(4), rtol=1e-9)
+    counts, run = candidate.tracking.results.Counts, candidate.tracking.hota.evaluate
+    for missed, invented in ((0, 0), (5, 0), (0, 3), (5, 3)):
+        empty = {
+            "thresholds": thresholds,
+            "tp": nothing,
+            "fn": np.full(4, missed),
+            "fp": np.full(4, invented),
+            **dict.fromkeys(SUMS, np.zeros(4)),
+        }
+        scores, means = run([counts(**empty)])
+        expected = {**dict.fromkeys(SCORES, np.zeros(4)), "loc_a": np.ones(4)}
+        assert_equivalent(parts(scores, SCORES), expected, check_dtype=True)
+        assert_equivalent(means, {**dict.fromkeys(SCORES, 0.0), "loc_a": 1.0})
+        full = counted(rng, thresholds)
+        scores, _ = run([counts(**empty), counts(**full)])
+        np.testing.assert_allclose(scores.loc_a, full["similarity"] / full["tp"], rtol=1e-9)
+        np.testing.assert_allclose(scores.ass_a, full["association"] / full["tp"], rtol=1e-9)
+        lost = full["fn"] + full["fp"] + empty["fn"] + empty["fp"]
+        np.testing.assert_allclose(scores.det_a, full["tp"] / (full["tp"] + lost), rtol=1e-9)
+        single = {"thresholds": thresholds, "tp": nothing + 1, "fn": nothing, "fp": nothing}
+        single |= {**dict.fromkeys(SUMS, np.ones(4)), "similarity": rng.uniform(0.8, 1.0, 4)}
+        scores, _ = run([counts(**single), counts(**{**empty, "fn": nothing, "fp": nothing})])
+        np.testing.assert_allclose(scores.loc_a, single["similarity"], rtol=1e-9)
+        for score in (scores.ass_pr, scores.det_re):
+            np.testing.assert_allclose(score, np.ones(4), rtol=1e-9)
 
 
 @scoring
