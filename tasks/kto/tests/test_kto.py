@@ -75,7 +75,7 @@ def mismatched(prompts, completions, policy, reference):
 
 
 def examples(rng, count=9):
-    policy, reference = rng.normal(-20.0, 8.0, (2, count))
+    policy, reference = -4.0 - np.abs(rng.normal(-16.0, 8.0, (2, count)))
     return policy, reference, rng.permutation(np.arange(count) % 3 > 0)
 
 
@@ -288,7 +288,7 @@ def test_defaults_and_other_types(candidate, rng):
 def test_small_and_extreme_losses_are_accurate(candidate, rng):
     """Far on the right side the loss is exp(-x), and so is the gradient; on the wrong side it is the weight."""
     gaps = np.concatenate([rng.uniform(40.0, 680.0, 6), [1e6]])
-    base, zeros = rng.normal(-50.0, 5.0, 14), np.zeros(7)
+    larger, zeros = -np.abs(rng.normal(-50.0, 5.0, 14)), np.zeros(7)
     desirable = np.repeat([True, False], 7)
     z0, factor, good, bad = rng.uniform(0.1, 2.0), 0.5, 1.25, 0.75
     weights = np.where(desirable, good, bad)
@@ -296,6 +296,7 @@ def test_small_and_extreme_losses_are_accurate(candidate, rng):
     run = candidate.kto.objective.kto_loss
     for side in (1.0, -1.0):
         ratios = side * np.concatenate([gaps, -gaps]) / factor
+        base = larger - np.maximum(ratios + z0, 0.0)
         policy = base + ratios + z0
         found = run(policy, base, desirable, z0, **options)
         # What rounding left of the gaps: the exponential turns an absolute error of x into a relative one.
