@@ -11,7 +11,7 @@ import shutil
 import subprocess
 
 from pytest_recode.faults import UserError
-from pytest_recode.sandboxes import Connection, Program, SandboxContext, SandboxKind
+from pytest_recode.sandboxes import Connection, Program, SandboxContext, SandboxKind, control_groups
 from pytest_recode.sandboxes.bwrap_mounts import view
 from pytest_recode.sandboxes.fork_server_pool import Parents, ready
 from pytest_recode.sandboxes.interpreters import environment_variables, interpreter
@@ -66,6 +66,7 @@ class Bubblewrap:
 
     def close(self) -> None:
         self._parents.close()
+        control_groups.close()
 
     def _launch_cold(self, key: WarmKey, limits: Limits) -> LocalConnection:
         parent = ready(self._start(key, limits), key)
@@ -172,6 +173,7 @@ def reap(context: SandboxContext) -> None:
     del context
     reap_processes()
     reap_directories()
+    control_groups.reap()
 
 
 def make(context: SandboxContext) -> Bubblewrap:

@@ -16,7 +16,7 @@ from pathlib import Path
 from pytest_recode.faults import SandboxError
 from pytest_recode.inside.runtime import removal
 from pytest_recode.owned_directory import make_directory
-from pytest_recode.sandboxes import Connection, Program, SandboxContext, SandboxKind
+from pytest_recode.sandboxes import Connection, Program, SandboxContext, SandboxKind, control_groups
 from pytest_recode.sandboxes.fork_server_pool import Parents
 from pytest_recode.sandboxes.interpreters import environment_variables, interpreter
 from pytest_recode.sandboxes.leftovers import MARK, mark, reap_directories, reap_processes
@@ -49,6 +49,7 @@ class Process:
 
     def close(self) -> None:
         self._parents.close()
+        control_groups.close()
         with self._making:
             self._closed = True
             if self._directory is not None:
@@ -83,6 +84,7 @@ def reap(context: SandboxContext) -> None:
     del context
     reap_processes()
     reap_directories()
+    control_groups.reap()
 
 
 KIND = SandboxKind(make=Process, check=check, reap=reap, local=True)

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from pytest_recode.faults import SandboxError
-from pytest_recode.sandboxes import waiting
+from pytest_recode.sandboxes import control_groups, waiting
 from pytest_recode.sandboxes.local_connection import WITH_PARENT, LocalConnection
 from pytest_recode.sandboxes.root import KILL_SECONDS, Root
 from pytest_recode.sandboxes.shipping import WarmKey, boot_message, limits_message
@@ -65,6 +65,7 @@ class WarmParent:
         self._mode: Mode = mode
         self._persistent = persistent
         self._since = root.stderr_size()  # output before this parent's
+        self._groups: dict[int, control_groups.Group] = {}  # by launch
         self.live: set[int] = set()  # launches that have not ended yet
 
     def prepare(self, preparation: bytes, limits: Limits, directory: str = "") -> WarmParent:
@@ -98,17 +99,27 @@ class WarmParent:
 
     def launch(self, limits: Limits, directory: str = "") -> LocalConnection:
         """Start a program. Raises `ParentGone`, and `WallsError` if its isolation cannot be set up."""
+        group = control_groups.make(limits, memory=not self._persistent)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             with self._changed:
                 self._numbers += 1
                 number = self._numbers
-                message = json.dumps({"launch": number, "limits": self._limits(limits, directory)}).encode()
+                fields = {
+                    **self._limits(limits, directory),
+                    "counts_kills": group is not None and group.events is not None,
+                }
+                message = json.dumps({"launch": number, "limits": fields}).encode()
                 with theirs:
                     try:
-                        socket.send_fds(self._control, [message], [theirs.fileno()])
+                        files = [] if group is None else group.descriptors()
+                        socket.send_fds(self._control, [message], [theirs.fileno(), *files])
                     except OSError as exc:
                         raise ParentGone(self.last_words()) from exc
+                    finally:
+                        if group is not None:
+                            group.close()
+                            self._groups[number] = group
                 self.live.add(number)
                 try:
                     self._hear_until(lambda: number in self._up or number in self._ended, START_SECONDS)
@@ -119,6 +130,7 @@ class WarmParent:
                 fault = self._ended.get(number, {}).get("fault")
                 if fault is not None:
                     self.live.discard(number)
+                    self._remove_group(number)
             if fault is not None:
                 raise WallsError(fault)
         except BaseException:
@@ -152,7 +164,14 @@ class WarmParent:
                 return WITH_PARENT
         finally:
             self.live.discard(number)  # until now, nothing may close this parent
+            if self._mode != "alone":  # there the processes end when the parent is closed
+                self._remove_group(number)
         return str(self._ended.pop(number, {}).get("how", ""))
+
+    def _remove_group(self, number: int) -> None:
+        group = self._groups.pop(number, None)
+        if group is not None:
+            group.remove()
 
     def _order(self, what: str, number: int) -> None:
         try:
@@ -198,6 +217,8 @@ class WarmParent:
             self._control.close()
             if self._first is None:
                 self._root.close()
+            for number in list(self._groups):
+                self._remove_group(number)
 
     def last_words(self) -> str:
         return self._root.last_words(self._since)

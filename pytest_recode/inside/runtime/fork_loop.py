@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Optional
 
-from . import launch, linux_isolation, removal
+from . import control_group, launch, linux_isolation, removal
 
 KEEPER_SECONDS = 5.0  # how long a keeper may take to end its processes before it is killed
 Second = Callable[[int, int, launch.Limits], None]
@@ -75,14 +75,14 @@ class Parent:
 
     def _order(self, poll: Any) -> bool:
         try:
-            data, wires, _, _ = socket.recv_fds(self._control, 1 << 16, 2)
+            data, wires, _, _ = socket.recv_fds(self._control, 1 << 16, 8)
         except ConnectionError:
             return False
         if not data:
             return False
         order = json.loads(data)
         if "launch" in order:
-            job = self._launch(order["launch"], wires[0], launch.Limits(**order["limits"]))
+            job = self._launch(order["launch"], wires, launch.Limits(**order["limits"]))
             self._jobs[job.report] = job
             poll.register(job.report, select.POLLIN)
         elif "prepare" in order:
@@ -101,16 +101,18 @@ class Parent:
                     self._end(job)
         return True
 
-    def _launch(self, number: int, wire: int, limits: launch.Limits) -> _Job:
+    def _launch(self, number: int, files: list[int], limits: launch.Limits) -> _Job:
+        wire = files[0]
+        group = control_group.Group.of(files[1:], limits.counts_kills)
         report, reporter = os.pipe()
         watched, hold = (None, None) if self._namespaces else os.pipe()
         pid = os.fork()
         if pid == 0:
             if watched is None:
-                launch.start_namespaced(self._main, wire, reporter, limits)
+                launch.start_namespaced(self._main, wire, reporter, limits, group)
             else:
-                launch.start_plain(self._main, wire, reporter, watched, limits)
-        for fd in (wire, reporter, watched):
+                launch.start_plain(self._main, wire, reporter, watched, limits, group)
+        for fd in (*files, reporter, watched):
             if fd is not None:
                 os.close(fd)
         job = _Job(number, report, hold, limits.directory)

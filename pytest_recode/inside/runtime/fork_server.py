@@ -27,7 +27,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, Optional
 
-from . import fork_loop, launch, linux_isolation, unprivileged
+from . import control_group, fork_loop, launch, linux_isolation, unprivileged
 
 Install = Callable[[str, str], Any]
 Prepare = Callable[[bytes], None]
@@ -182,11 +182,13 @@ def _end_at_hang_up(control: socket.socket, on: bool = True, first: bool = True)
 
 
 def _alone(control: socket.socket, main: launch.Main) -> None:
-    data, wires, _, _ = socket.recv_fds(control, 1 << 16, 1)
+    data, wires, _, _ = socket.recv_fds(control, 1 << 16, 8)
     if not data:
         return
     order = json.loads(data)
     number, wire, limits = order["launch"], wires[0], launch.Limits(**order["limits"])
+
+    group = control_group.Group.of(wires[1:], limits.counts_kills)
 
     def report_start(report: int, key: str, rest: str) -> None:
         fault = {"how": "", "fault": rest} if key == "fault" else {}
@@ -195,6 +197,7 @@ def _alone(control: socket.socket, main: launch.Main) -> None:
 
     if limits.persistent:
         report_start(control.fileno(), "up", "")
+        group.join()
         launch.wire_on_3_and_4(wire, wire, control.fileno())
         launch.shield("first", limits)
         how = f"exited with status {launch.call(main, 3, 4)}"
@@ -203,12 +206,17 @@ def _alone(control: socket.socket, main: launch.Main) -> None:
         base = linux_isolation.address_space()
         pid = os.fork()
         if pid == 0:
+            group.join()
             launch.run_payload(
                 main, wire, wire, control.fileno(), limits, base, jail_kind="first", report_start=report_start
             )
         os.close(wire)
         how = launch.watch(
-            pid, limits, linux_isolation.pids_here, gone=lambda: linux_isolation.hung_up(control.fileno())
+            pid,
+            limits,
+            linux_isolation.pids_here,
+            gone=lambda: linux_isolation.hung_up(control.fileno()),
+            group=group,
         )
     control.send(json.dumps({"ended": number, "how": how}).encode())
 

@@ -22,7 +22,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from . import linux_isolation, memory_use, removal, seccomp, socket_memory, unprivileged
+from . import control_group, linux_isolation, memory_use, removal, seccomp, socket_memory, unprivileged
 
 Main = Callable[[Any, Any], Any]
 
@@ -43,6 +43,7 @@ class Limits(NamedTuple):
     persistent: bool
     directory: str = ""  # without namespaces: the working directory, which is removed afterwards
     kept: Sequence[str] = ()  # paths below /tmp that stay visible above the new tmpfs
+    counts_kills: bool = False  # the control group, if there is one, limits memory
     users: Sequence[Any] = ()  # without namespaces, if root runs pytest: `unprivileged.of_this_process`
 
 
@@ -54,7 +55,7 @@ def write_report(report: int, key: str, rest: str) -> None:
 # With namespaces
 
 
-def start_namespaced(main: Main, wire: int, report: int, limits: Limits) -> None:
+def start_namespaced(main: Main, wire: int, report: int, limits: Limits, group: control_group.Group) -> None:
     """In a fork of the warm parent: enter namespaces, start the cell, end this process."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -70,17 +71,17 @@ def start_namespaced(main: Main, wire: int, report: int, limits: Limits) -> None
         linux_isolation.new_user_namespace(flags, UID, UID)
         pid = os.fork()
         if pid == 0:
-            _first(main, wire, report, limits)
+            _first(main, wire, report, limits, group)
         write_report(report, "pid", str(pid))
         os._exit(0)
     except BaseException as exc:  # noqa: BLE001 - forked: nothing may return into the warm parent's code
         _fail(report, exc)
 
 
-def _first(main: Main, wire: int, report: int, limits: Limits) -> None:
+def _first(main: Main, wire: int, report: int, limits: Limits, group: control_group.Group) -> None:
     """The cell, first process of the pid namespace: mounts, starts the payload and monitors it."""
     try:
-        linux_isolation.close_all_but(0, 1, 2, wire, report)
+        linux_isolation.close_all_but(0, 1, 2, wire, report, *group.files())
         _mounts(limits)
         linux_isolation.loopback_up()
         linux_isolation.small_queues()
@@ -91,11 +92,12 @@ def _first(main: Main, wire: int, report: int, limits: Limits) -> None:
         pid = os.fork()
         if pid == 0:
             os.setsid()
+            group.join()
             linux_isolation.drop_capabilities()
             base = linux_isolation.address_space()
             run_payload(main, wire, wire, report, limits, base, jail_kind="nested")
-        linux_isolation.close_all_but(report)
-        how = watch(pid, limits, linux_isolation.pids_here)
+        linux_isolation.close_all_but(report, *group.files())
+        how = watch(pid, limits, linux_isolation.pids_here, group=group)
         write_report(report, "how", how)
         os._exit(0)
     except BaseException as exc:  # noqa: BLE001
@@ -134,7 +136,7 @@ def fresh_tmp(limits: Limits) -> None:
 # Without namespaces
 
 
-def start_plain(main: Main, wire: int, report: int, watched: int, limits: Limits) -> None:
+def start_plain(main: Main, wire: int, report: int, watched: int, limits: Limits, group: control_group.Group) -> None:
     """In a fork of the warm parent, the keeper of this launch: start the payload, and end everything that it left.
 
     `watched`: a pipe; when its other end is closed, the launch ends.
@@ -143,7 +145,7 @@ def start_plain(main: Main, wire: int, report: int, watched: int, limits: Limits
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.setsid()
         linux_isolation.adopt_orphans()
-        linux_isolation.close_all_but(0, 1, 2, wire, report, watched)
+        linux_isolation.close_all_but(0, 1, 2, wire, report, watched, *group.files())
         user = unprivileged.of_this_process(limits.users)
         own_directory(limits, user)
         write_report(report, "pid", str(os.getpid()))
@@ -151,15 +153,16 @@ def start_plain(main: Main, wire: int, report: int, watched: int, limits: Limits
         pid = os.fork()
         if pid == 0:
             os.setsid()
+            group.join()
             if not limits.persistent:  # before it is another user, who could take it back
                 linux_isolation.dumpable(True)
                 linux_isolation.first_to_go()
             unprivileged.become(user)
             run_payload(main, wire, wire, report, limits, linux_isolation.address_space(), jail_kind="plain")
-        linux_isolation.close_all_but(report, watched)
+        linux_isolation.close_all_but(report, watched, *group.files())
         me = os.getpid()
         gone = lambda: linux_isolation.hung_up(watched)  # noqa: E731
-        how = watch(pid, limits, lambda: linux_isolation.descendants(me), gone=gone, user=user)
+        how = watch(pid, limits, lambda: linux_isolation.descendants(me), gone=gone, user=user, group=group)
         linux_isolation.end_descendants()
         write_report(report, "how", how)  # before the removal, which may take longer than a keeper may
         os.chdir("/")
@@ -192,15 +195,18 @@ def watch(
     *,
     gone: Callable[[], bool] | None = None,
     user: unprivileged.User | None = None,
+    group: control_group.Group = control_group.NONE,
 ) -> str:
     """Wait for the payload to end and reap all children. Returns how it ended, "" if `gone` became true first.
 
     `WAKING` must be blocked. `pids` lists the processes that count as the payload's, of `user` if that is not this process's;
-    above the limits together, they end. A persistent program is trusted; `command_runner` limits each of its commands.
+    above the limits together, they end. So they do if the kernel kills one of them for memory. A persistent program is trusted; `command_runner` limits each of its commands.
     """
     while True:
         signal.sigtimedwait(WAKING, POLL_SECONDS)
         status = reap(pid)
+        if group.has_killed():
+            return f"out of memory ({limits.memory_mb} MiB)"
         if status is not None:
             return linux_isolation.ending(status)
         if gone is not None and gone():
