@@ -18,6 +18,8 @@ import junitparser
 import pytest
 import yaml
 
+from pytest_recode.models.catalog import lacking
+from pytest_recode.models.table import resolve
 from pytest_recode.plugin.options import OPTIONS
 from tests import nursery
 from tests.chat_server import Answer, ChatServer, Request
@@ -127,6 +129,18 @@ def test_each_key_stands_in_the_step_that_needs_it_alone() -> None:
     assert workflow["permissions"] == {"contents": "read"}
     assert "env" not in workflow | job
     assert [set(step["env"]) for step in job["steps"] if "env" in step] == [set(KEYS)]
+
+
+@pytest.mark.parametrize("path", sorted(FILES.iterdir()), ids=lambda path: path.name)
+def test_the_keys_of_a_file_are_those_of_its_models(path: Path) -> None:
+    text = path.read_text("utf-8")
+    keys = set(re.findall(r"\b[A-Z_]+_API_KEY\b", text))
+    models = set(re.findall(r"--recode-\w*-?model=(\S+)", text))
+    accepted = [lacking().keys[resolve(model, {}).model.partition("/")[0]] for model in models]
+    if path.suffix == ".yml":  # the other files take all keys from a secret, or from the environment
+        assert bool(keys) == bool(models)
+        assert all(keys & set(variables) for variables in accepted)
+    assert keys <= {variable for variables in accepted for variable in variables}
 
 
 @pytest.mark.slow

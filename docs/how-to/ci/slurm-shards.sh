@@ -18,6 +18,6 @@ out=records/$run/shard-$SLURM_ARRAY_TASK_ID
 resume=
 if [ -e "$out/results.jsonl" ]; then resume=--recode-resume; fi
 exec pytest tasks -n 4 --recode-shard="$SLURM_ARRAY_TASK_ID/$shards" \
-  --recode-model=gpt-5-mini --recode-model=deepseek-v3.1 \
+  --recode-model=gpt-6-luna --recode-model=deepseek-v4-pro \
   --recode-max-cost=3 --recode-fail-under=0 --recode-sandbox=bubblewrap \
   --recode-out="$out" $resume
