@@ -20,7 +20,8 @@ class UserError(Exception):
 class ModelFault(StrEnum):
     """Why a model could not be called."""
 
-    AUTH = "auth"  # a missing or invalid key, or an account without credit
+    AUTH = "auth"  # a missing or invalid key
+    SPENT = "budget-at-provider"  # the account has no credit, or has used up its quota for hours
     UNKNOWN = "unknown-model"  # the provider has never had, or no longer has, the model
     NO_TOOLS = "no-tools"  # the provider serves the model without native tool calls
     RATE_LIMIT = "rate-limit"
@@ -34,7 +35,7 @@ class ModelFault(StrEnum):
 class ModelError(Exception):
     """The model could not be called. It never stands for a model's failure to solve a task.
 
-    `fatal` faults (an invalid key, an unknown model) would also affect every later call, so a run reports them once and makes no
+    `fatal` faults (an invalid key, a spent account, an unknown model) would also affect every later call, so a run reports them once and makes no
     further calls.
     """
 
@@ -48,7 +49,7 @@ class ModelError(Exception):
 
     @property
     def fatal(self) -> bool:
-        return self.fault in {ModelFault.AUTH, ModelFault.UNKNOWN, ModelFault.NO_TOOLS}
+        return self.fault in {ModelFault.AUTH, ModelFault.SPENT, ModelFault.UNKNOWN, ModelFault.NO_TOOLS}
 
 
 def _model_message(fault: ModelFault, model: str, detail: str) -> str:

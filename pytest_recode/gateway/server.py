@@ -207,6 +207,7 @@ def _refused(status: int, message: str, event: Event | None = None) -> web.Respo
 
 _STATUS = {
     ModelFault.AUTH: 401,
+    ModelFault.SPENT: 402,
     ModelFault.UNKNOWN: 404,
     ModelFault.NO_TOOLS: 404,
     ModelFault.RATE_LIMIT: 429,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import re
 import time
 import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -16,10 +17,12 @@ from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from pytest_recode.faults import ModelError, ModelFault, UserError
-from pytest_recode.models import Embedded, Ledger, ModelContext, Reach, Reply, ToolCall, Usage
+from pytest_recode.models import Embedded, Ledger, ModelContext, Reach, Reply, Usage
+from pytest_recode.models.answers import failed_choice, text_of, tool_calls
 from pytest_recode.models.chat_format import ChatRequest, response_format
 from pytest_recode.models.client import cost, litellm, priced, timeout, vectors_of, window
-from pytest_recode.models.providers import NO_KEY, entry_of, key_of
+from pytest_recode.models.environment import check_connections, usable_key
+from pytest_recode.models.providers import NO_KEY, entry_of
 from pytest_recode.models.retry import Failure, Retries, failure
 from pytest_recode.models.table import Entry
 from pytest_recode.records.cost_limits import unpriced
@@ -107,7 +110,7 @@ class ProviderModel:
             if pause is None or lost:
                 error = self.retries.error(self.name, answer, tried, passed, lost=lost)
                 # A model that has answered has a valid key: what is refused now may be this request alone
-                if error.fatal and not self.ledger.answered(self.name):
+                if error.fatal and (error.fault is ModelFault.SPENT or not self.ledger.answered(self.name)):
                     self.ledger.fault(error)
                 raise error
             self.ledger.retry(ModelError(answer.fault, self.name, answer.detail), pause)
@@ -227,7 +230,7 @@ class ProviderModel:
         """Add the server and the key to the message of a failure that they may have caused."""
         own = self.entry.api_base is not None
         if failed.unreachable:
-            step = "start the server there, or correct the address" if own else "check the network"
+            step = failed.step or ("start the server there, or correct the address" if own else "check the network")
             return replace(failed, detail=f"{self._where} {failed.detail}: {step}")
         server = f"asked {'at ' if own else ''}{self._where}"
         if failed.fault is ModelFault.AUTH and self.key_env:
@@ -235,6 +238,16 @@ class ProviderModel:
                 return replace(failed, detail=f"{failed.detail} ({server}, without a key: export {self.key_env})")
             step = f"check that key and its account, or export another as {self.key_env}"
             return replace(failed, detail=f"{failed.detail} ({server}, with the key in {self.key_env}): {step}")
+        if failed.fault is ModelFault.SPENT:
+            account = (
+                f"the account of the key in {self.key_env}"
+                if self.key_env and self.api_key != NO_KEY
+                else "the account"
+            )
+            step = f"{account} has no credit or quota left: add credit, or export the key of another account"
+            return replace(failed, detail=f"{failed.detail} ({server}): {step}")
+        if failed.fault is ModelFault.REQUEST and (step := self._request_step(failed.detail)):
+            return replace(failed, detail=f"{failed.detail} ({server}): {step}")
         if failed.fault is ModelFault.UNKNOWN:
             step = f"check the model's name{', or the address (--recode-api-base)' if own else ', or name another host of it'}"
             return replace(failed, detail=f"{failed.detail} ({server}): {step}")
@@ -246,20 +259,26 @@ class ProviderModel:
             return replace(failed, detail=f"{failed.detail} ({server})")
         return failed
 
-    def _reply(self, response: Any, messages: Sequence[Mapping[str, Any]]) -> Reply:
+    def _request_step(self, detail: str) -> str:
+        """What the user can do about a request that was refused; "" if the refusal names neither a parameter nor the system role."""
+        sent = [*self.entry.params, *(["temperature"] if self.temperature is not None else [])]
+        if named := [name for name in sent if re.search(rf"\b{re.escape(name)}\b", detail)]:
+            return f"remove {' and '.join(named)} from what is sent (params in --recode-models-file, or --recode-temperature)"
+        if re.search(
+            r"\bsystem\b.{0,20}\b(role|message|prompt|instruction)|\brole\b.{0,20}\bsystem\b", detail, re.IGNORECASE
+        ):
+            return "for a model without a system role, add params: {supports_system_message: false} in --recode-models-file"
+        return ""
+
+    def _reply(self, response: Any, messages: Sequence[Mapping[str, Any]]) -> Reply | Failure:
         choice = response.choices[0]
         message = choice.message
+        if failed := failed_choice(choice):
+            return self._placed(Failure(fault=ModelFault.SERVER, detail=failed, partial=True))
         refusal = (getattr(message, "provider_specific_fields", None) or {}).get("refusal")
-        text = _text(message.content or getattr(message, "refusal", None) or refusal)
-        calls = tuple(
-            ToolCall(
-                id=_text(call.id) or f"call_{number}",
-                name=_text(call.function.name),
-                arguments=_text(call.function.arguments),
-            )
-            for number, call in enumerate(message.tool_calls or ())
-        )
-        thoughts = _text(getattr(message, "reasoning_content", None))
+        text = text_of(message.content or getattr(message, "refusal", None) or refusal)
+        calls = tool_calls(message)
+        thoughts = text_of(getattr(message, "reasoning_content", None))
         written = len(text) + len(thoughts) + sum(len(call.name) + len(call.arguments) for call in calls)
         usage = self._usage(response, sum(len(str(each)) for each in messages), written)
         return Reply(text=text, thoughts=thoughts, tool_calls=calls, usage=usage, finish=choice.finish_reason or "")
@@ -285,9 +304,11 @@ class ProviderModel:
 
 
 def check(context: ModelContext) -> None:
-    """Raise `UserError` for an unknown name, a missing key, or a cost limit with an unknown price. Sends no request."""
+    """Raise `UserError` for an unknown name, a missing or malformed key, a cost limit with an unknown price, or proxies and certificates
+    that cannot be used. Sends no request."""
     entry = entry_of(context)
-    key_of(context.name, entry)
+    usable_key(context.name, entry)
+    check_connections()
     if context.max_cost is not None and not priced(entry):
         raise UserError(unpriced(context.name, context.max_cost))
 
@@ -295,7 +316,8 @@ def check(context: ModelContext) -> None:
 def provider_model(context: ModelContext) -> ProviderModel:
     """Create the model. Raises what `check` raises."""
     entry = entry_of(context)
-    key, key_env = key_of(context.name, entry)
+    key, key_env = usable_key(context.name, entry)
+    check_connections()
     tools = entry.tools if entry.tools is not None else litellm().supports_function_calling(entry.model)
     return ProviderModel(
         name=context.name,
@@ -308,11 +330,6 @@ def provider_model(context: ModelContext) -> ProviderModel:
         temperature=context.temperature,
         call_seconds=context.call_seconds,
     )
-
-
-def _text(value: object) -> str:
-    """The text without lone surrogates, which JSON may contain but files and frames cannot."""
-    return str(value or "").encode("utf-8", "replace").decode("utf-8")
 
 
 async def _within(seconds: float, call: Callable[[], Awaitable[Any]], late: Callable[[], None], after: float) -> Any:

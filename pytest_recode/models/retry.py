@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import email.utils
 import json
-import os
 import random
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import dropwhile, takewhile
 from typing import Any
 
 from pytest_recode.faults import ModelError, ModelFault
+from pytest_recode.models.no_connection import no_connection
 from pytest_recode.models.redaction import known_secrets, redacted
 
 RETRIED = frozenset({ModelFault.RATE_LIMIT, ModelFault.TIMEOUT, ModelFault.CONNECTION, ModelFault.SERVER})
 
 UNREACHABLE = "unreachable"
+NOT_SENT = "not sent"
+PARTIAL = "partial answer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,14 +31,20 @@ class Failure:
     detail: str  # one line
     retry_after: float | None = None
     unreachable: str = ""  # why there was no connection; "" if there was one
+    unsent: bool = False  # the request could not be built
+    partial: bool = False  # the provider failed in the middle of an answer
+    step: str = ""  # what the user can do; "" if unknown
+    lasting: bool = False  # another try would fail alike
     silent: bool = False  # no complete answer within the time limit of a call
     missing: str = ""  # the package that litellm did not find; "" if none
     throttled: bool = False  # the provider takes no further request at the moment, and says so
 
     @property
     def reason(self) -> str:
-        """What the ledger records of the request. Without a connection nothing was sent, and so nothing is billed."""
-        return UNREACHABLE if self.unreachable else self.fault.value
+        """What the ledger records of the request. What was not sent is not billed."""
+        if self.unreachable or self.unsent:
+            return UNREACHABLE if self.unreachable else NOT_SENT
+        return PARTIAL if self.partial else self.fault.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +76,7 @@ class Retries:
 
         `passed`: seconds since the first try began. `silent`: tries without a complete answer within the time limit of a call.
         """
-        if failure.fault not in RETRIED or tried >= self.tries or silent >= self.silences:
+        if failure.fault not in RETRIED or failure.lasting or tried >= self.tries or silent >= self.silences:
             return None
         pause = self.seconds(tried, failure)
         return pause if passed + pause <= (self.knocking if failure.unreachable else self.patience) else None
@@ -80,7 +88,7 @@ class Retries:
             tries = " (tried once, because this run gave up on this model before)"
         elif lost and not failure.silent:
             tries = " (not retried, because this run gave up on this server before)"
-        elif failure.fault in RETRIED:
+        elif failure.fault in RETRIED and not failure.lasting:
             tries = f" (gave up after {tried} {'try' if tried == 1 else 'tries'} in {seconds:.0f} s)"
         if failure.retry_after is not None and failure.retry_after > self.cap:
             excess = f" (the server asked to wait {failure.retry_after:.0f} s; this run waits at most {self.cap:.0f} s)"
@@ -94,38 +102,47 @@ def failure(error: Exception) -> Failure | None:
 
     if not isinstance(error, (openai.OpenAIError, UnicodeError, json.JSONDecodeError)):
         return None
-    if reason := _unreachable(error):
-        return Failure(fault=ModelFault.CONNECTION, detail=f"cannot be reached ({reason})", unreachable=reason)
+    chain = list(_chain(error))
+    if lost := no_connection(chain):
+        reason = _plain(lost.reason)
+        return Failure(
+            fault=ModelFault.CONNECTION,
+            detail=f"cannot be reached ({reason})",
+            unreachable=reason,
+            step=lost.step,
+            lasting=lost.lasting,
+        )
+    missing = next((part.name or "" for part in chain if isinstance(part, ModuleNotFoundError)), "")
+    if missing or _unsent(chain):
+        return Failure(fault=ModelFault.REQUEST, detail=_detail(error), unsent=True, missing=missing)
     fault, retry_after = _fault(error), _retry_after(error)
     status = getattr(error, "status_code", None)
     return Failure(
         fault=fault,
         detail=_detail(error),
         retry_after=retry_after,
-        missing=next((part.name or "" for part in _chain(error) if isinstance(part, ModuleNotFoundError)), ""),
         # Anthropic sends 529 if it is overloaded. A 503 may also be a server that is down, unless it says when to come back.
         throttled=fault is ModelFault.RATE_LIMIT or status == 529 or (status == 503 and retry_after is not None),
     )
 
 
-def _unreachable(error: Exception) -> str:
-    """The operating system's reason for a failed connection; "" if there was a connection, or if that is unknown."""
+def _unsent(chain: Sequence[BaseException]) -> bool:
+    """Whether the client could not build the request: a header or an address that HTTP does not have."""
     import httpx
 
-    chain = list(_chain(error))
-    tried = [part for part in chain if isinstance(part, (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError))]
-    if not tried:
-        return ""
-    # asyncio has its own text for a failed connection; a failed look-up of a name has a negative number
-    system = [
-        os.strerror(part.errno) if part.errno is not None and part.errno > 0 else part.strerror
-        for part in chain
-        if isinstance(part, OSError) and part.strerror
-    ]
-    return _plain(system[-1] if system else str(tried[0]) or "no connection in time")
+    return any(isinstance(part, (UnicodeEncodeError, httpx.LocalProtocolError, httpx.InvalidURL)) for part in chain)
 
 
-_QUOTA = ("insufficient_quota", "credit balance is too low", "insufficient balance", "insufficient credits")
+_NO_CREDIT = frozenset(
+    {"insufficient_quota", "exceeded_current_quota", "exceeded_current_quota_error", "arrearage", "billing_error"}
+    | {"billing_not_active", "billing_hard_limit_reached", "insufficient_balance", "insufficient_credits"}
+)
+"""Codes and types of an error with which providers say that an account has no credit."""
+_NO_CREDIT_TEXT = ("insufficient_quota", "credit balance is too low", "insufficient balance", "insufficient credits")
+_QUOTA_OF_A_DAY = re.compile(
+    r"\blimit: 0\b(?!\.)|\b(tokens|requests) per day\b|PerDay|\bdaily (limit|quota)", re.IGNORECASE
+)
+"""In a 429: a quota that is used up for hours, or that the account does not have at all."""
 _MODERATED = ("moderation", "flagged", "content policy", "content_policy", "safety")
 _BAD_KEY = ("api key not valid", "api_key_invalid", "invalid api key", "incorrect api key")
 
@@ -140,11 +157,13 @@ def _fault(error: Exception) -> ModelFault:
     import openai
 
     text = str(error).partition(_TRACEBACK)[0].lower()  # the rest contains the model's reply, which may mention keys
-    codes = {code for part in _chain(error) for code in _codes(part)}
+    codes = {code.lower() for part in _chain(error) for code in _codes(part)}
     status = getattr(error, "status_code", None)
     status = status if isinstance(status, int) else 0
-    if "insufficient_quota" in codes or status == 402 or any(words in text for words in _QUOTA):
-        return ModelFault.AUTH  # the account has no credit, so waiting does not help
+    if status == 402 or codes & _NO_CREDIT or any(words in text for words in _NO_CREDIT_TEXT):
+        return ModelFault.SPENT
+    if status == 429 and _QUOTA_OF_A_DAY.search(text):
+        return ModelFault.SPENT
     if status == 403 and any(words in text for words in _MODERATED):
         return ModelFault.REQUEST  # this prompt alone
     if status in (401, 403) or any(words in text for words in _BAD_KEY):
@@ -177,8 +196,11 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _codes(error: BaseException) -> Iterator[str]:
-    body: Any = getattr(error, "body", None)
-    for code in (getattr(error, "code", None), *(body.get(k) for k in ("code", "type") if isinstance(body, dict))):
+    """The codes and types of an error: the exception's own, and those in the provider's JSON."""
+    body = getattr(error, "body", None)
+    if not isinstance(body, dict):
+        body = _error_in(str(error))
+    for code in (getattr(error, "code", None), *(body.get(key) for key in ("code", "type"))):
         if isinstance(code, str):
             yield code
 
@@ -214,15 +236,21 @@ def _untraced(text: str) -> str:
 
 def _message_in(text: str) -> str:
     """The message in a provider's JSON, or `text` itself if it is not JSON with a message."""
+    message = _error_in(text).get("message")
+    return message if isinstance(message, str) and message.strip() else text
+
+
+def _error_in(text: str) -> Mapping[str, Any]:
+    """The error in a provider's JSON, which litellm may have put its own words around; {} if there is none."""
+    text = _BEHIND.sub("", _BEFORE.sub("", text.strip()))
     try:
         body = json.loads(text.removeprefix("b'").removesuffix("'"), strict=False)
     except (ValueError, RecursionError):
-        return text
+        return {}
     if isinstance(body, list) and len(body) == 1:
         body = body[0]
     error = body.get("error", body) if isinstance(body, dict) else None
-    message = error.get("message") if isinstance(error, dict) else error
-    return message if isinstance(message, str) and message.strip() else text
+    return error if isinstance(error, dict) else {"message": error}
 
 
 def _plain(text: str) -> str:

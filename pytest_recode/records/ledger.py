@@ -340,5 +340,5 @@ class FileLedger:
                 yield file
 
 
-MAYBE_BILLED = frozenset({"timeout", "connection", "cut off"})
+MAYBE_BILLED = frozenset({"timeout", "connection", "cut off", "partial answer"})
 """Reasons for a missing answer with which the provider may still have billed the request."""

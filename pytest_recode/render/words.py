@@ -107,6 +107,7 @@ def fault(record: Record, out: Path) -> str:
 
 KINDS = {
     "model:auth": "the model's key was refused",
+    "model:budget-at-provider": "the account at the provider has no credit, or has used up its quota of the day",
     "model:unknown-model": "the provider does not have the model, or no longer",
     "model:no-tools": "the provider serves the model without native tool calls",
     "model:rate-limit": "the provider limits the rate of calls",

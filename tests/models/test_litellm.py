@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+import importlib.util
 import json
 import logging
 import re
@@ -304,8 +305,12 @@ def test_a_reply_that_cannot_be_read_is_told_in_a_line_without_a_traceback(
     [
         (fault(401, "Incorrect API key provided"), ModelFault.AUTH, "Incorrect API key provided"),
         (fault(403, "no access"), ModelFault.AUTH, "no access"),
-        (fault(402, "Insufficient Balance"), ModelFault.AUTH, "Insufficient Balance"),
-        (fault(429, "You exceeded your quota", code="insufficient_quota"), ModelFault.AUTH, "You exceeded your quota"),
+        (fault(402, "Insufficient Balance"), ModelFault.SPENT, "Insufficient Balance"),
+        (fault(429, "You exceeded your quota", code="insufficient_quota"), ModelFault.SPENT, "You exceeded your quota"),
+        (fault(429, "suspended", code="exceeded_current_quota_error"), ModelFault.SPENT, "suspended"),
+        (fault(429, "You exceeded your quota. limit: 0"), ModelFault.SPENT, "You exceeded your quota. limit: 0"),
+        (fault(429, "Limit on tokens per day (TPD)"), ModelFault.SPENT, "Limit on tokens per day (TPD)"),
+        (fault(400, "not in good standing", code="Arrearage"), ModelFault.SPENT, "not in good standing"),
         (fault(404, "The model `x` does not exist"), ModelFault.UNKNOWN, "The model `x` does not exist"),
         (fault(400, "no such model", code="model_not_found"), ModelFault.UNKNOWN, "no such model"),
         (fault(400, "it was decommissioned", code="model_decommissioned"), ModelFault.UNKNOWN, "it was decommissioned"),
@@ -334,6 +339,7 @@ def test_a_fault_that_waiting_does_not_mend_is_an_error_at_once(
     error = failing(model(server))
     where = {
         ModelFault.AUTH: f" (asked at {server.url}, without a key: export OPENAI_API_KEY)",
+        ModelFault.SPENT: f" (asked at {server.url}): the account has no credit or quota left: add credit, or export the key of another account",
         ModelFault.UNKNOWN: f" (asked at {server.url}): check the model's name, or the address (--recode-api-base)",
         ModelFault.NO_TOOLS: f" (asked at {server.url}): set `tools: false` for it in --recode-models-file, so that the"
         " agent writes its actions as text",
@@ -749,3 +755,75 @@ print(reply.text, sorted({{str(host[0] if isinstance(host, tuple) else host) for
 def test_a_reply_is_plain(chat_server: Serve) -> None:
     reply = model(chat_server([say("x")])).complete(ASKED)
     assert reply == Reply(text="x", usage=reply.usage, finish="stop")
+
+
+@pytest.mark.parametrize("reason", ["error", "abort", "network_error", "insufficient_system_resource"])
+def test_an_answer_that_the_provider_breaks_off_is_no_answer(chat_server: Serve, reason: str) -> None:
+    server = chat_server([say("def half(x):", finish=reason), say("whole")])
+    assert model(server).complete(ASKED).text == "whole"
+    broken = {"message": {"role": "assistant", "content": "def half"}, "finish_reason": "stop"}
+    error = {"code": 502, "message": "upstream lost"}
+    raw = json.dumps({"choices": [{"index": 0, **broken, "error": error}], "usage": ANY_USAGE}).encode()
+    caught = failing(model(chat_server([Answer(raw=raw)] * 3)))
+    assert caught.fault is ModelFault.SERVER
+    assert "upstream lost" in caught.detail
+
+
+def test_calls_of_other_forms_are_calls(chat_server: Serve) -> None:
+    def message(**fields: Any) -> Answer:
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": None, **fields}}
+        return Answer(raw=json.dumps({"choices": [choice], "usage": ANY_USAGE}).encode())
+
+    custom = {"id": "a", "type": "custom", "custom": {"name": "write", "input": "text"}}
+    server = chat_server([message(tool_calls=[custom]), message(function_call={"name": "read", "arguments": "{}"})])
+    made = model(server)
+    assert made.complete(ASKED).tool_calls == (ToolCall(id="a", name="write", arguments="text"),)
+    assert made.complete(ASKED).tool_calls == (ToolCall(id="call_0", name="read", arguments="{}"),)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "words"),
+    [
+        ("OPENAI_API_KEY", "sk-0123456789\n", "line break"),
+        ("OPENAI_API_KEY", "sk-\u201c0123456789\u201d", "\u201c"),
+        ("NO_PROXY", "localhost,[::1]", "NO_PROXY"),
+        ("ALL_PROXY", "socks5://127.0.0.1:9", "socksio"),
+        ("SSL_CERT_FILE", "/nonexistent", "no such file"),
+    ],
+)
+def test_what_the_environment_adds_is_checked_before_anything_is_sent(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, words: str
+) -> None:
+    if variable == "ALL_PROXY" and importlib.util.find_spec("socksio"):
+        pytest.skip("socksio is installed")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(UserError) as caught:
+        make(ModelContext(name="gpt-5-mini", ledger=NullLedger()))
+    assert variable in str(caught.value)
+    assert words in str(caught.value)
+    assert "sk-" not in str(caught.value)
+
+
+def test_an_empty_key_is_a_missing_key_but_for_a_server_of_ones_own(
+    chat_server: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", " ")
+    with pytest.raises(UserError, match="OPENAI_API_KEY is empty"):
+        make(ModelContext(name="gpt-5-mini", ledger=NullLedger()))
+    assert model(chat_server([say("hello")])).complete(ASKED).text == "hello"
+
+
+def test_a_proxy_that_refuses_and_a_server_without_tls_are_named_and_asked_once(
+    chat_server: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, waits = chat_server([]), []
+    without_tls = failing(model(server, api_base=server.url.replace("http:", "https:"), waits=waits))
+    with DeadServer() as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        monkeypatch.setenv("NO_PROXY", "")
+        refused = failing(model(server, name="my-own", waits=waits))
+    assert "http://" in without_tls.detail
+    assert "TLS" in without_tls.detail
+    assert f"proxy {proxy.url} (HTTP_PROXY)" in refused.detail
+    assert (waits, server.requests) == ([], [])
