@@ -84,6 +84,7 @@ def test_a_token_is_kept_just_below_the_threshold_and_not_above(candidate, rng):
     favoured = int(np.argmax(target[0] - draft[0]))
     assert candidate.speculative.verify(target, draft, [favoured], [1.0 - 1e-12, 0.5])[0] == 1
     target[0, favoured], draft[0, favoured] = 0.0, 0.5
+    target[0], draft[0] = (each / each.sum() for each in (target[0], draft[0]))
     assert candidate.speculative.verify(target, draft, [favoured], [0.0, 0.5])[0] == 0
 
 
