@@ -334,11 +334,11 @@ def test_a_direction_of_zeros_and_a_single_walker(candidate, rng):
     assert (summary.energy, summary.error, summary.walkers) == (level, 0.0, 8)
     previous = 1e-3 * rng.normal(size=4)
     still = settings_of(candidate, (0.02, 1e-4, 1e-3, 0.99, 0.0, 5.0))  # no step is short enough for a constraint of 0
-    moved, _ = run(state.State(parameters, previous, 0), derivatives[:1], np.array([level]), still)
+    moved, _ = run(state.State(parameters, previous, 1), derivatives[:1], np.array([level]), still)
     assert_equivalent([moved.parameters, moved.previous], [parameters, 0.99 * previous], rtol=1e-12)
-    moved, summary = run(state.State(parameters, previous, 0), derivatives[:1], np.array([level]), defaults)
+    moved, summary = run(state.State(parameters, previous, 1), derivatives[:1], np.array([level]), defaults)
     assert_equivalent(moved.previous, 0.99 * previous, rtol=1e-12)
-    assert_equivalent(moved.parameters, parameters + 0.02 * 0.99 * previous, rtol=1e-12)
+    assert_equivalent(moved.parameters, parameters + 0.02 / 1.0001 * 0.99 * previous, rtol=1e-12)
     assert (summary.energy, summary.error, summary.walkers) == (level, 0.0, 1)
 
 
