@@ -86,11 +86,12 @@ def evaluate(counts: list[Counts]) -> tuple[Scores, dict[str, float]]:
     def ratio(part: np.ndarray, whole: np.ndarray, empty: float = 0.0) -> np.ndarray:
         return np.divide(part, whole, out=np.full(part.shape, empty), where=whole != 0)
 
-    tp, fn, fp = total("tp"), total("fn"), total("fp")
+    tp = total("tp")
+    true, predicted = ((tp + total(name))[:1] for name in ("fn", "fp"))  # the same objects at each threshold
     values = {
-        "det_a": ratio(tp, tp + fn + fp),
-        "det_re": ratio(tp, tp + fn),
-        "det_pr": ratio(tp, tp + fp),
+        "det_a": ratio(tp, true + predicted - tp),
+        "det_re": ratio(tp, true),
+        "det_pr": ratio(tp, predicted),
         "ass_a": ratio(total("association"), tp),
         "ass_re": ratio(total("association_recall"), tp),
         "ass_pr": ratio(total("association_precision"), tp),
