@@ -308,7 +308,7 @@ def test_scores_are_sums_over_the_query(candidate, rng, variant):
         for given in (query, rng.permutation([*query.tolist(), *unknown]).tolist()):
             found = candidate.lexical.bm25.score(index, given)
             assert_equivalent(found, expected, rtol=CLOSE, atol=1e-13, check_dtype=True)
-    index = compressed(candidate, np.zeros((0, 12)), without)
+    index = compressed(candidate, np.zeros((0, 12)), np.zeros(12))
     assert_equivalent(candidate.lexical.bm25.score(index, [2, 5, 2]), np.zeros(0), check_dtype=True)
 
 
