@@ -201,7 +201,7 @@ def test_an_episode_is_shown_turn_by_turn(played: Path, show: Show) -> None:
     assert "Brief" in begin
     first_turn, second_turn = (line for line in lines(transcript(played)) if line["event"] == "turn")
     assert f"{first_turn['passed']} of {first_turn['total']} cases pass" in first.splitlines()[0]
-    assert "wrote answer.py" in first
+    assert "answer.py after this turn, " in first
     assert "feedback L0 (source " in first
     [failed, *_] = [case for case in first_turn["verdict"]["cases"] if case["outcome"] != "passed"]
     assert failed["id"] in first
@@ -265,7 +265,7 @@ def test_an_answer_without_an_action_is_shown(project: Path) -> None:
         rewrite(path, [content[0], step, {**message, "tool_calls": calls}])
         shown[name] = painted(show_lines(read_episode(path), View()), colour=False)
     assert "turns 0 of 2, 1 more not judged" in shown["text"]
-    assert f"the answer was not executed: {why} …" in shown["text"]
+    assert f"the answer was not used; the model is told: {why} …" in shown["text"]
     assert re.findall(r"^ +(row \d+)$", shown["text"], re.MULTILINE) == rows[:30]
     assert "20 more lines: --prompts" in shown["text"]
     assert '{"name": "nothing"}' in shown["call"]

@@ -45,11 +45,11 @@ MAX_ANSWER = 1_000_000
 HOW = """\
 Answer with the whole content of every target, each in a fenced block whose first line names it:
 
-```python path/of/target.py
-...
+```python {target}
+(the whole content of {target})
 ```
 
-Only the last block for a target counts, and nothing else of your answer is read. If the code itself holds a line of \
+The last block that names a target replaces the whole file, whatever the file had before; nothing else of your answer is used. If the code itself holds a line of \
 three backticks, use four for the fence. Where a block is cut off, or its end is not clear, nothing is written."""
 
 
@@ -136,7 +136,8 @@ class OneShot:
         if brief.slot is None:
             if reply.finish in CUT_OFF:
                 told = (
-                    "Your answer was cut off at the model's limit of output. Nothing was written. Write less at once."
+                    "Your answer was cut off at the model's limit of output. Nothing was written. Answer with the whole content of every target"
+                    " again, with fewer comments in it and less text around it."
                 )
                 return Found(files={}, problems=(told,)), False
             found = files(text, brief.targets)
@@ -150,9 +151,7 @@ class OneShot:
         if brief.slot is None:
             role = ROLE
             # as in the first turn, to the letter: providers cache the beginning of a prompt
-            task = (
-                f"{brief_text(brief)}\n\n{repository_text(brief)}\n\n{HOW}\n\nThis is turn 1 of {self.context.turns}."
-            )
+            task = f"{brief_text(brief)}\n\n{repository_text(brief)}\n\n{HOW.format(target=brief.targets[0])}\n\nThis is turn 1 of {self.context.turns}."
         else:
             role, task = (
                 partial_file.ROLE,

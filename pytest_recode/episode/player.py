@@ -25,7 +25,6 @@ from pytest_recode.records.run_files import LOCAL, RunFiles
 from pytest_recode.records.transcript import name as transcript_name
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.settings import Settings
-from pytest_recode.task import digest
 
 
 def play(
@@ -52,7 +51,7 @@ def play(
         try:
             with interrupts_first():
                 parts = plan.task.load()
-                recorder.begin(plan, settings, digest(parts))
+                recorder.begin(plan, settings, parts)
                 sandbox.ready(plan.task.environment)
                 stage = Stage(
                     plan=plan,

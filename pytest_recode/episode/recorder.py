@@ -29,6 +29,7 @@ from pytest_recode.records.transcript import name as transcript_name
 from pytest_recode.records.transcript_reader import Earlier, earlier
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.settings import Settings
+from pytest_recode.task import Files, Parts, digest
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,22 +53,24 @@ class EpisodeRecorder:
     first_turn: str = ""
     turns: list[Turn] = field(default_factory=list)
     start_logged: bool = False  # whether the facts of the episode are in the transcript
+    repo: Files = field(default_factory=dict)  # as the task delivers it
 
-    def begin(self, plan: Plan, settings: Settings, digest: str) -> None:
+    def begin(self, plan: Plan, settings: Settings, parts: Parts) -> None:
         """Start the transcript. Raises `UserError` if the stored turns are of other settings or other task files."""
+        self.repo, task_files = parts.repo, digest(parts)
         if self.turns:  # an episode without a complete turn starts again
             if not self.left.facts:
                 raise UserError(
                     f"{self.transcript.path}: has turns, but not the first line, which names the episode: restore it, or give another --recode-out"
                 )
-            check_setup(self.left.facts, plan, settings, digest)
+            check_setup(self.left.facts, plan, settings, task_files)
         if plan.replay is not None:
-            check_files(plan.replay.facts, plan, digest)
-        self.facts = {**self.facts, "digest": digest}
+            check_files(plan.replay.facts, plan, task_files)
+        self.facts = {**self.facts, "digest": task_files}
         self.log_start()
         for turn in self.turns:
             if turn.number not in self.left.turns:
-                self.transcript.turn(turn)  # the earlier run was killed between checkpoint and transcript
+                self._log_turn(turn)  # the earlier run was killed between checkpoint and transcript
 
     def log_start(self) -> None:
         if self.turns:
@@ -99,8 +102,11 @@ class EpisodeRecorder:
         if self.checkpoints is not None:
             self.checkpoints.turn(checkpoint)  # first, so that a turn that was reported is never played again
         self.turns.append(checkpoint.turn)
-        self.transcript.turn(checkpoint.turn)
+        self._log_turn(checkpoint.turn)
         self.on_turn(checkpoint.turn)
+
+    def _log_turn(self, turn: Turn) -> None:
+        self.transcript.turn(turn, [path for path, data in turn.targets.items() if self.repo.get(path) == data])
 
     def feedback(self, given: Feedback) -> None:
         if self.checkpoints is not None:

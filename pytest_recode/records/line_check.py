@@ -148,6 +148,7 @@ _TURN_DETAILS = object_of(
     shared=or_null(TEXT),
     cases=list_of(object_of(interface=TEXT)),
     targets=values_of(TEXT),
+    untouched_=list_of(TEXT),
 )
 
 

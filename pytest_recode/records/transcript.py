@@ -153,12 +153,14 @@ class Transcript:
         line: GradingLine = {"event": "grading", "time": _now(), "targets": sorted(targets)}
         self._append(line)
 
-    def turn(self, played: Turn) -> None:
+    def turn(self, played: Turn, untouched: Sequence[str] = ()) -> None:
+        """`untouched`: the targets that are as the repository has them."""
         line: TurnLine = {
             "event": "turn",
             "time": _now(),
             **record.turn(played),
             "targets": {path: data.decode("utf-8", "backslashreplace") for path, data in played.targets.items()},
+            "untouched": list(untouched),
             "verdict": dump_verdict(played.verdict),
         }
         self._append(line)

@@ -70,6 +70,7 @@ class TurnLine(_Line, TurnRecord):
 
     event: Literal["turn"]
     targets: dict[str, str]
+    untouched: NotRequired[list[str]]  # targets that are as the repository has them
     verdict: StoredVerdict
 
 
@@ -96,6 +97,7 @@ class StepLine(_Line):
     turn: NotRequired[int]
     error: NotRequired[str]  # why the answer could not be used
     files: NotRequired[list[str]]  # in the answer of a one-step agent
+    problems: NotRequired[list[str]]  # of the answer of a one-step agent
     finish: NotRequired[str]  # why the model ended its answer
 
 

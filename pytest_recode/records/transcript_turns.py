@@ -51,6 +51,7 @@ class ActionResult:
 class PlayedStep:
     """One answer of the model. `parts`: the agent's named parts (observation, reflection, planning) that are not empty.
 
+    `problems`: what the agent told the model of an answer that it read in part, or with a result that may not be meant.
     `call`: the cost of the call that returned the answer, or None. `finish`: why the model ended the answer. `thoughts`: its reasoning,
     if the provider returned it separately. `time`: seconds since 1970.
     """
@@ -59,6 +60,7 @@ class PlayedStep:
     parts: Mapping[str, str]
     error: str
     note: str
+    problems: tuple[str, ...]
     files: tuple[str, ...]
     actions: tuple[ActionResult, ...]
     call: UsageLine | None
@@ -221,11 +223,13 @@ class _Current:
 
 
 def _step(line: Mapping[str, Any]) -> PlayedStep:
+    problems = tuple(map(_text, _list(line.get("problems"))))
     return PlayedStep(
         number=_number(line.get("step")),
         parts={name: text for name in _PARTS if (text := _text(line.get(name)).strip())},
-        error=_text(line.get("error")),
+        error=_text(line.get("error")) or ("" if line.get("files", True) else " ".join(problems)),
         note=_text(line.get("note")),
+        problems=problems if line.get("files", True) else (),
         files=tuple(map(_text, _list(line.get("files")))),
         actions=tuple(
             ActionResult(

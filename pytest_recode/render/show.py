@@ -11,7 +11,7 @@ from datetime import datetime
 from pytest_recode.records.episode_choice import Chosen
 from pytest_recode.records.record import CaseRecord, Record
 from pytest_recode.records.stored_values import StoredCase
-from pytest_recode.records.transcript_lines import FeedbackLine
+from pytest_recode.records.transcript_lines import FeedbackLine, TurnLine
 from pytest_recode.records.transcript_turns import ActionResult, PlayedEpisode, PlayedStep, PlayedTurn, PromptMessage
 from pytest_recode.render.words import essence, plural, status
 from pytest_recode.verdict import legible
@@ -156,7 +156,7 @@ def _turn(turn: PlayedTurn, before: PlayedTurn | None, view: View) -> Iterator[L
                 yield from _answer(answers[step.number])
         yield from (Line(f"  request repeated: {retry['error']}: {retry['message']}", "dim") for retry in turn.retries)
     if judged is not None:
-        yield from _targets(judged["targets"], before.judged["targets"] if before and before.judged else None)
+        yield from _targets(judged, before.judged if before else None)
         if not view.diff:
             yield from _failures(judged["cases"], judged["verdict"]["cases"])
             yield from (Line(f"  tampering: {finding}", "bad") for finding in judged["tampering"])
@@ -171,9 +171,10 @@ def _turn(turn: PlayedTurn, before: PlayedTurn | None, view: View) -> Iterator[L
 
 
 def _step(step: PlayedStep) -> Iterator[Line]:
-    yield Line(f"  step {step.number}  {'; '.join(map(action_line, step.actions)) or 'no action'}")
+    yield Line(f"  step {step.number}  {actions_text(step)}")
     if step.error:
-        yield Line(f"    the answer was not executed: {first_line(step.error, most=400)}", "bad")
+        yield Line(f"    the answer was not used; the model is told: {first_line(step.error, most=400)}", "bad")
+    yield from (Line(f"    the model is told: {first_line(each, most=400)}", "dim") for each in step.problems)
     if planning := step.parts.get("planning"):
         yield Line(f"    plan: {first_line(planning)}", "dim")
 
@@ -186,6 +187,12 @@ def _answer(message: PromptMessage) -> Iterator[Line]:
     yield from (Line(f"      {row}") for row in rows[:ANSWER_LINES])
     if len(rows) > ANSWER_LINES:
         yield Line(f"      … {len(rows) - ANSWER_LINES} more lines: --prompts shows all messages", "dim")
+
+
+def actions_text(step: PlayedStep) -> str:
+    """What came of an answer: its actions, or the files that the answer of a one-step agent wrote."""
+    wrote = f"wrote {', '.join(step.files)}" if step.files else "no action"
+    return "; ".join(map(action_line, step.actions)) or wrote
 
 
 def action_line(action: ActionResult) -> str:
@@ -204,19 +211,26 @@ def first_line(text: str, most: int = 100) -> str:
     return rows[0] if len(rows) == 1 and len(rows[0]) <= most else f"{rows[0][:most]} …"
 
 
-def _targets(targets: Mapping[str, str], before: Mapping[str, str] | None) -> Iterator[Line]:
-    for path, text in targets.items():
+def _targets(judged: TurnLine, before: TurnLine | None) -> Iterator[Line]:
+    for path, text in judged["targets"].items():
+        if before is None and path in judged.get("untouched", ()):
+            yield Line(f"  {path} is {UNTOUCHED}", "place")
+            continue
         if before is None:
-            yield Line(f"  wrote {path}, {len(text.splitlines())} lines", "place")
+            yield Line(f"  {path} after this turn, {plural(len(text.splitlines()), 'line')}", "place")
             yield from (Line(f"    {row}") for row in text.splitlines())
             continue
-        changes = diff(before.get(path, ""), text)
+        changes = diff(before["targets"].get(path, ""), text)
         if not changes:
             yield Line(f"  {path} is unchanged", "place")
             continue
         added, removed = (sum(row.startswith(sign) for row in changes) for sign in "+-")
         yield Line(f"  changed {path}: {added} lines added, {removed} removed", "place")
         yield from (Line(f"    {row}", {"+": "good", "-": "bad", "@": "dim"}.get(row[:1], "")) for row in changes)
+
+
+UNTOUCHED = "as the repository has it"
+"""Of a target after the first turn."""
 
 
 def diff(before: str, after: str) -> list[str]:

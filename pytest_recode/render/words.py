@@ -268,14 +268,16 @@ def _failing(cases: Sequence[CaseRecord]) -> list[tuple[str, int, int, list[str]
 
 
 def _of_the_answer(record: Record, cases: Sequence[CaseRecord], out: Path, files: RunFiles) -> list[str]:
-    """Lines on the last answer of `one-shot`, if it had no usable code or the wrong indentation, with the next step."""
+    """Lines on the last answer of `one-shot`: why it wrote nothing, what may not be meant in what it wrote, or that its indentation is wrong,
+    with the next step."""
     from pytest_recode.records.transcript_reader import last_step
 
     step = last_step(out / record["transcript"], files)
     lines = []
-    if step is not None and step.get("files") == []:
-        cut = ": it was truncated at the model's output limit" if step.get("finish") == "length" else ""
-        lines = ["", f"the last answer had no complete block of code, so nothing was written{cut}"]
+    problems = [] if step is None else step.get("problems", [])
+    if problems and step is not None:
+        head = "of the last answer, the model is told" if step.get("files") else "the last answer wrote nothing"
+        lines = ["", f"{head}: {' '.join(problems)}"]
     elif any(case["exception"] == "IndentationError" for case in cases) and "snippet" in record["facts"]:
         moved = record["settings"]["reindent"]
         lines = (

@@ -150,6 +150,7 @@ def test_a_turn_is_one_call_and_writes_the_target(open_workspace: Open) -> None:
     assert agent.act(a_brief(), None, workspace) == Move(steps=1, submitted=True, usage=USAGE)
     assert workspace.targets() == {"solver.py": b"x = 1\n"}
     prompt = model.asked[0][1].content
+    assert "```python solver.py\n(the whole content of solver.py)\n```" in prompt
     for words in ("The paper says", "Write solve(x).", "return 2 * x", "raise NotImplementedError", "turn 1 of 10"):
         assert words in prompt
     assert model.tools == [()]
@@ -287,7 +288,10 @@ def test_an_answer_that_was_cut_off_writes_nothing(open_walled: Open) -> None:
     assert (move.submitted, move.unparsed) == (False, 1)
     assert workspace.targets() == {"solver.py": REPO["solver.py"]}
     assert agent.act(a_brief(), Feedback(level=0, text="No.", turn=1), workspace).unparsed == 0
-    assert "Your answer was cut off at the model's limit of output. Nothing was written." in model.asked[1][-1].content
+    assert (
+        "limit of output. Nothing was written. Answer with the whole content of every target again"
+        in model.asked[1][-1].content
+    )
 
 
 MODULE = "import numpy as np\n\n\ndef solve(x):\n    return np.sum(x)"

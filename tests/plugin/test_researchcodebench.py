@@ -10,6 +10,10 @@ from typing import Any
 import pytest
 
 from pytest_recode.formats.researchcodebench import FORMAT
+from pytest_recode.records.transcript_turns import read_episode
+from pytest_recode.render.html.episode_view import episode_view
+from pytest_recode.render.html.redaction import Without
+from pytest_recode.render.show import View, painted, shown
 from tests.chat_server import ChatServer, Request, say
 from tests.messages import assert_message
 
@@ -83,7 +87,7 @@ def test_attempts_that_ask_for_one_answer_are_told_once(
     assert all("(openai/tiny-1): set a --recode-temperature above 0" in line for line in warnings)
 
 
-NO_BLOCK = "the last answer had no complete block of code, so nothing was written"
+NO_BLOCK = "the last answer wrote nothing: "
 
 
 @pytest.mark.parametrize(
@@ -98,22 +102,37 @@ NO_BLOCK = "the last answer had no complete block of code, so nothing was writte
             "stop",
             "(IndentationError) the answer has the wrong indentation: --recode-",
         ),
-        ("I refuse.", "stop", f") {NO_BLOCK} "),
+        ("I refuse.", "stop", f") {NO_BLOCK}Your answer has no whole block of code that begins with ```python"),
         (
             "```python\n    weight =",
             "length",
-            f") {NO_BLOCK}: it was truncated at the model's output limit ",
+            f") {NO_BLOCK}The last block of code in your answer is not closed: it was cut off.",
         ),
     ],
 )
 @pytest.mark.mostly_slow(one_in=5)
-def test_an_unsolved_answer_says_why(ask: Ask, capfd: Any, answer: str, finish: str, message: str) -> None:
+def test_an_unsolved_answer_says_why(
+    ask: Ask, capfd: Any, pytester: pytest.Pytester, answer: str, finish: str, message: str
+) -> None:
     seconds = 3 if message == "(timeout)" else 60
     ask(answer, "-k", "decay", f"--recode-test-seconds={seconds}", finish=finish)
     text = " ".join(capfd.readouterr().out.split())
     assert message in text
     assert ("wrong indentation" in text) is ("wrong indentation" in message)
     assert (NO_BLOCK in text) is (NO_BLOCK in message)
+    [path] = (pytester.path / "out/episodes").glob("*.jsonl")
+    played = read_episode(path)
+    page = painted(shown(played, View()), colour=False)
+    [target] = episode_view("key", "decay", "unsolved", "tiny-1", played, Without()).turns[0].targets or ()
+    if NO_BLOCK in message:
+        reason = message.partition(NO_BLOCK)[2]
+        assert f"the answer was not used; the model is told: {reason}" in page
+        assert ".py is as the repository has it" in page
+        assert target.summary == "as the repository has it"
+    else:
+        assert "  step 1  wrote " in page
+        assert " after this turn, " in page
+        assert target.summary.endswith(" lines after this turn")
 
 
 @pytest.mark.mostly_slow(one_in=4)

@@ -12,7 +12,7 @@ from pytest_recode.records.transcript_lines import FeedbackLine, TurnLine
 from pytest_recode.records.transcript_turns import PlayedEpisode, PlayedStep, PlayedTurn, PromptMessage
 from pytest_recode.render.html.levels import LEVELS_SAY
 from pytest_recode.render.html.redaction import Without, corrects, knows_reference, shows_tests
-from pytest_recode.render.show import action_line, costs, diff, first_line, stop_reason, turns_text
+from pytest_recode.render.show import UNTOUCHED, actions_text, costs, diff, first_line, stop_reason, turns_text
 from pytest_recode.render.words import error_kind_text, essence, plural, status
 
 
@@ -21,6 +21,7 @@ class StepView:
     number: int
     actions: str
     error: str
+    problems: tuple[str, ...]
     plan: str
 
 
@@ -197,17 +198,23 @@ def _turn(episode: PlayedEpisode, turn: PlayedTurn, before: PlayedTurn | None, w
 def _step(step: PlayedStep) -> StepView:
     return StepView(
         number=step.number,
-        actions="; ".join(map(action_line, step.actions)) or "no action",
+        actions=actions_text(step),
         error=first_line(step.error, most=400) if step.error else "",
+        problems=tuple(first_line(each, most=400) for each in step.problems),
         plan=first_line(step.parts.get("planning", "")),
     )
 
 
 def _targets(judged: TurnLine, before: TurnLine | None) -> Iterator[TargetView]:
     for path, text in judged["targets"].items():
+        if before is None and path in judged.get("untouched", ()):
+            yield TargetView(path=path, summary=UNTOUCHED, blocks=(), whole=True)
+            continue
         if before is None:
             lines = plural(len(text.splitlines()), "line")
-            yield TargetView(path=path, summary=f"wrote {lines}", blocks=(("same", text),) if text else (), whole=True)
+            yield TargetView(
+                path=path, summary=f"{lines} after this turn", blocks=(("same", text),) if text else (), whole=True
+            )
             continue
         changes = diff(before["targets"].get(path, ""), text)
         added, removed = (sum(row.startswith(sign) for row in changes) for sign in "+-")
