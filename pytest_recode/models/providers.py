@@ -14,6 +14,7 @@ from pytest_recode.models import ModelContext, catalog
 from pytest_recode.models.client import check_release, litellm
 from pytest_recode.models.retirement import check_retirement
 from pytest_recode.models.table import Entry, resolve
+from pytest_recode.records.cost_limits import unpriced
 from pytest_recode.wording import any_of
 
 NO_KEY = "none"
@@ -34,12 +35,14 @@ def entry_of(context: ModelContext) -> Entry:
 def glance(context: ModelContext) -> str:
     """Check what takes no time, without importing litellm, which takes seconds. Returns a line for the user, or "".
 
-    Raises `UserError` for a name that litellm cannot know, a retired model, a missing key, and a litellm that carried malware.
+    Raises `UserError` for a name that litellm cannot know, a retired model, a missing key, an unknown
+    price with a cost limit, and a litellm that carried malware.
     """
     check_release()
     entry = resolve(context.name, context.table, context.api_base)
     if entry.api_base is not None:
         _check_key(context.name, entry)
+        _check_price(context, entry)
         return ""
     warning = check_retirement(context.name, entry.model, datetime.datetime.now(tz=datetime.UTC).date())
     plain = "/" not in entry.model and ":" not in entry.model
@@ -47,6 +50,7 @@ def glance(context: ModelContext) -> str:
     if plain and catalog.names() and entry.model not in catalog.names() and entry.model not in registered:
         raise UserError(_unknown(context, entry))
     _check_key(context.name, entry)
+    _check_price(context, entry)
     return warning
 
 
@@ -106,6 +110,17 @@ def _check_key(name: str, entry: Entry) -> None:
         accepted = ()
     if accepted and not any(map(os.environ.get, accepted)):
         raise UserError(_no_key(name, accepted))
+
+
+def _check_price(context: ModelContext, entry: Entry) -> None:
+    """Raise `UserError` for a cost limit with an unknown price, as far as that is known without litellm, which computes those of some hosts."""
+    if context.max_cost is None or entry.price is not None or ":" in entry.model:
+        return
+    listing = catalog.listed_as(entry.model) or catalog.listings().get(entry.model)
+    of_maker = "/" not in entry.model or entry.model.partition("/")[0] in catalog.lacking().keys
+    unlisted = listing is None and of_maker and entry.model not in catalog.names()
+    if unlisted or (listing is not None and listing.prompt_price + listing.completion_price <= 0):
+        raise UserError(unpriced(context.name, context.max_cost))
 
 
 def _no_key(name: str, variables: Sequence[str]) -> str:

@@ -146,13 +146,13 @@ def _prepare(run: Run) -> None:
             )
         if run.person_plays:
             terminal.check(run.config, f"--recode-agent={run.settings.agent}", "choose another --recode-agent")
-        from pytest_recode.plugin import model_check
-
-        model_check.check(run.model_contexts(), run.registry, run.notify)
         kind = run.registry.sandbox(run.sandbox.name)
         _check_hosts(run, kind)
         _check_environments(run)
         _check_image(run)
+        from pytest_recode.plugin import model_check
+
+        model_check.check(run.model_contexts(), run.registry, run.notify)  # last: it waits until litellm is imported
         if not run.settings.validate:
             run.claim_directory()
         for context in run.sandbox.contexts():

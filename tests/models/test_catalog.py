@@ -139,11 +139,15 @@ for name in ("claude-sonet-4", "claude-sonnet-4", "gpt-6-sol"):
         glance(ModelContext(name=name, ledger=NullLedger()))
     except UserError as error:
         print(str(error).split()[0:3])
+try:
+    glance(ModelContext(name="mine", ledger=NullLedger(), api_base="http://127.0.0.1:1/v1", max_cost=1.0))
+except UserError as error:
+    print(str(error).split()[0:6])
 print("litellm" in sys.modules)
 """
 
 
-def test_unknown_and_retired_models_and_missing_keys_are_found_without_importing_litellm() -> None:
+def test_unknown_and_retired_models_keys_and_prices_are_checked_without_importing_litellm() -> None:
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_LITELLM], capture_output=True, text=True, check=True, env=environment
@@ -152,6 +156,7 @@ def test_unknown_and_retired_models_and_missing_keys_are_found_without_importing
         "['unknown', 'model', \"'claude-sonet-4'\"]",
         "['model', 'claude-sonnet-4', 'was']",
         "['model', 'gpt-6-sol', 'needs']",
+        "['model', 'mine', 'has', 'no', 'known', 'price,']",
         "False",
     ]
 
