@@ -19,7 +19,7 @@ import pytest
 
 from pytest_recode.feedback.interfaces import file_of, module_of, path_within
 from pytest_recode.formats.directory import FORMAT
-from pytest_recode.oracle.judge import KeptGrader, judge
+from pytest_recode.oracle.judge import KeptGraders, judge
 from pytest_recode.sandboxes import Sandbox, SandboxContext, bubblewrap, process
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.validation.checks import checks, proofs_of
@@ -277,7 +277,7 @@ def test_a_lazy_candidate_does_not_solve_it(manifest: Path, sandbox: Sandbox) ->
     """In one grader, which takes less than half of the time; it is believed because the reference passes in it."""
     task, parts = read(manifest)
     seed = secrets.randbits(48)
-    with closing(KeptGrader()) as kept:
+    with closing(KeptGraders()) as kept:
         assert judge(task, parts, parts.reference, sandbox, seed=seed, kept=kept).solved
         for way in WAYS:
             verdict = judge(task, parts, lazy(task, parts, way), sandbox, seed=seed, kept=kept)
