@@ -102,20 +102,26 @@ class SandboxWorkspace:
         return {path: data for path, data in found.items() if len(data) <= MAX_TARGET}
 
     def changes(self) -> Changes:
-        """How it differs from the repository. Where that is too much to keep, the targets alone."""
+        """How it differs from the repository. Where that is too much to keep, the targets alone.
+
+        A file of the repository that is a target, and that `targets` does not give, is removed.
+        """
         if self._connection is None and not self._end:
             return Changes(files={})
         try:
             answer = _typed(self._ask("changes"), dict)
         except Refused:
             answer = {"files": {}, "removed": [], "whole": False}  # a directory of a million names, or the like
+        targets = self.targets()
+        missing = {path for path in self._brief.targets if path in self._brief.repo and path not in targets}
         if not _typed(answer.get("whole"), bool):
-            return Changes(files={path: (data, 0o644) for path, data in self.targets().items()}, whole=False)
+            files = {path: (data, 0o644) for path, data in targets.items()}
+            return Changes(files=files, removed=tuple(sorted(missing)), whole=False)
         files = {}
         for path, entry in _typed(answer.get("files"), dict).items():
             data, mode = _typed(entry, list)
             files[_typed(path, str)] = (_typed(data, bytes), _typed(mode, int))
-        return Changes(files=files, removed=_texts(answer.get("removed")))
+        return Changes(files=files, removed=tuple(sorted({*_texts(answer.get("removed")), *(missing - files.keys())})))
 
     def lay(self, changes: Changes) -> None:
         """Make the repository differ as `changes` says; before anything else is done here."""

@@ -1,14 +1,17 @@
 """The files of checkpoints, from which another process can resume an episode.
 
-`DIR/checkpoints/<name>.jsonl` has a line per turn and one per feedback, each with the node id of its episode. Written by the process
-that plays the episode. `line_check.py` checks each line that is read.
+`DIR/checkpoints/<name>.jsonl` has a line per turn and one per feedback, each with the node id of its episode. Contents of a workspace's
+files are named by their digest, and stored in the first line that has them. Written by the process that plays the episode.
+`line_check.py` checks each line that is read.
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
@@ -29,9 +32,13 @@ from pytest_recode.records.stored_values import (
     load_verdict,
 )
 
+MAX_CONTENTS = 64 << 20
+"""Bytes of contents of a workspace's files that one process stores of an episode. Beyond them, a checkpoint has the targets alone."""
+
 
 class StoredChanges(TypedDict):
-    files: dict[str, tuple[str, int]]  # contents in base64 and mode; in JSON an array of the two
+    files: dict[str, tuple[str, int]]  # digest of the contents, and mode; in JSON an array of the two
+    contents: dict[str, str]  # in base64, by digest; those of earlier lines are not repeated
     removed: list[str]
     whole: bool
 
@@ -67,10 +74,24 @@ class CheckpointWriter:
     def __init__(self, path: Path, nodeid: str, files: RunFiles = LOCAL) -> None:
         self._lines = files.lines(path)
         self._nodeid = nodeid
+        self._stored: dict[str, int] = {}  # the size of the contents that this process has stored, by digest
 
     def turn(self, checkpoint: Checkpoint) -> None:
-        line: _CheckpointLine = {"nodeid": self._nodeid, **dump(checkpoint)}
+        checkpoint = self._within_limit(checkpoint)
+        line: _CheckpointLine = {"nodeid": self._nodeid, **dump(checkpoint, stored=self._stored)}
         self._lines.append(line)
+        if checkpoint.changes is not None:
+            self._stored.update(_sizes(checkpoint.changes))
+
+    def _within_limit(self, checkpoint: Checkpoint) -> Checkpoint:
+        changes = checkpoint.changes
+        if changes is None or sum({**self._stored, **_sizes(changes)}.values()) <= MAX_CONTENTS:
+            return checkpoint
+        targets = checkpoint.turn.targets
+        files = {
+            path: (data, changes.files[path][1] if path in changes.files else 0o644) for path, data in targets.items()
+        }
+        return replace(checkpoint, changes=Changes(files=files, removed=changes.removed, whole=False))
 
     def feedback(self, given: Feedback) -> None:
         line: _FeedbackLine = {"nodeid": self._nodeid, "feedback": dump_feedback(given)}
@@ -101,6 +122,7 @@ def stored_episode(path: Path, nodeid: str, files: RunFiles = LOCAL) -> StoredEp
 
 def _read(path: Path, nodeid: str, files: RunFiles) -> list[Checkpoint | Feedback]:
     found: list[Checkpoint | Feedback] = []
+    contents: dict[str, bytes] = {}  # by digest, of the lines so far
     try:
         for text in files.read(path).split(b"\n")[:-1]:
             line = json.loads(text)
@@ -112,13 +134,13 @@ def _read(path: Path, nodeid: str, files: RunFiles) -> list[Checkpoint | Feedbac
                     " episode's own file, or give another --recode-out"
                 )
             found.append(
-                load(cast("_CheckpointLine", line))
+                load(cast("_CheckpointLine", line), contents)
                 if "turn" in line
                 else load_feedback(cast("_FeedbackLine", line)["feedback"])
             )
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError, LookupError) as error:
         raise _damaged(path, len(found) + 1, f"{type(error).__name__}: {error}") from None
     return found
 
@@ -127,7 +149,8 @@ def _damaged(path: Path, number: int, reason: str) -> UserError:
     return UserError(f"{path}: line {number} is damaged ({reason}): restore it, or give another --recode-out")
 
 
-def dump(checkpoint: Checkpoint) -> StoredCheckpoint:
+def dump(checkpoint: Checkpoint, stored: Container[str] = ()) -> StoredCheckpoint:
+    """The checkpoint in plain JSON types, without the contents whose digests are in `stored`."""
     turn, changes = checkpoint.turn, checkpoint.changes
     return {
         "turn": turn.number,
@@ -141,16 +164,25 @@ def dump(checkpoint: Checkpoint) -> StoredCheckpoint:
         "changes": None
         if changes is None
         else {
-            "files": {path: (_packed(data), mode) for path, (data, mode) in changes.files.items()},
+            "files": {path: (_digest(data), mode) for path, (data, mode) in changes.files.items()},
+            "contents": {
+                digest: _packed(data) for data, _ in changes.files.values() if (digest := _digest(data)) not in stored
+            },
             "removed": list(changes.removed),
             "whole": changes.whole,
         },
     }
 
 
-def load(stored: StoredCheckpoint) -> Checkpoint:
-    """The checkpoint that `dump` made plain; `stored` has been checked."""
+def load(stored: StoredCheckpoint, contents: dict[str, bytes] | None = None) -> Checkpoint:
+    """The checkpoint that `dump` made plain; `stored` has been checked.
+
+    `contents`: those of earlier lines, to which this adds its own. Raises `LookupError` if a file's contents are in none.
+    """
     feedback, changes = stored["feedback"], stored["changes"]
+    contents = {} if contents is None else contents
+    if changes is not None:
+        contents.update({digest: base64.b64decode(data) for digest, data in changes["contents"].items()})
     return Checkpoint(
         turn=Turn(
             number=stored["turn"],
@@ -165,11 +197,19 @@ def load(stored: StoredCheckpoint) -> Checkpoint:
         changes=None
         if changes is None
         else Changes(
-            files={path: (base64.b64decode(data), mode) for path, (data, mode) in changes["files"].items()},
+            files={path: (contents[digest], mode) for path, (digest, mode) in changes["files"].items()},
             removed=tuple(changes["removed"]),
             whole=changes["whole"],
         ),
     )
+
+
+def _sizes(changes: Changes) -> dict[str, int]:
+    return {_digest(data): len(data) for data, _ in changes.files.values()}
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _packed(data: bytes) -> str:

@@ -66,12 +66,12 @@ def _is_base64(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _is_packed_file(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and _is_base64(value[0]) and type(value[1]) is int
+def _is_named_file(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and type(value[0]) is str and type(value[1]) is int
 
 
 _BASE64 = expect("base64", _is_base64)
-_PACKED_FILE = expect("base64 and a file mode", _is_packed_file)
+_NAMED_FILE = expect("a digest and a file mode", _is_named_file)
 
 _AUDIT = object_of(
     reference_run=whole_number(0),
@@ -134,7 +134,9 @@ _CHECKPOINT_FIELDS: Mapping[str, Check] = {
     "seconds": NUMBER,
     "shared": TEXT,
     "agent": lambda _: "",  # the agent itself checks its state
-    "changes": or_null(object_of(files=values_of(_PACKED_FILE), removed=list_of(TEXT), whole=FLAG)),
+    "changes": or_null(
+        object_of(files=values_of(_NAMED_FILE), contents=values_of(_BASE64), removed=list_of(TEXT), whole=FLAG)
+    ),
 }
 _CHECKPOINT = object_of(nodeid=NAME, **_CHECKPOINT_FIELDS)
 _FIRST_TURN = object_of(key=NAME, **_CHECKPOINT_FIELDS)

@@ -77,3 +77,22 @@ def test_what_cannot_be_kept_leaves_the_targets(open_workspace: Open) -> None:
     kept = workspace.changes()
     assert kept == Changes(files={"solver.py": (b"answer = 42\n", 0o644)}, whole=False)
     assert workspace.read("solver.py") == "answer = 42\n", "and the workspace goes on"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "chmod 000 solver.py",
+        "rm solver.py; ln -s README.md solver.py",
+        "rm solver.py; mkfifo solver.py",
+        "rm solver.py; mkdir solver.py",
+        "truncate -s 2M solver.py",
+        "truncate -s 2M solver.py; truncate -s 40M big",
+    ],
+)
+def test_a_target_that_is_none_is_none_in_another_workspace(open_workspace: Open, command: str) -> None:
+    first, second = open_workspace(), open_workspace()
+    assert first.run(command).status == 0
+    targets = first.targets()
+    second.lay(first.changes())
+    assert second.targets() == targets

@@ -15,7 +15,7 @@ from pytest_recode.episode import Feedback, FeedbackItem, Move, Turn
 from pytest_recode.faults import UserError
 from pytest_recode.models import Usage
 from pytest_recode.records.checkpoint import Changes, Checkpoint, StoredEpisode
-from pytest_recode.records.checkpoint_file import CheckpointWriter, dump, load, stored_episode
+from pytest_recode.records.checkpoint_file import MAX_CONTENTS, CheckpointWriter, dump, load, stored_episode
 from pytest_recode.records.first_turn import first_turn
 from pytest_recode.records.run_directory import in_use, wait_until_unused
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict
@@ -157,3 +157,37 @@ def test_a_directory_is_in_use_as_long_as_its_process_lives(tmp_path: Path) -> N
         other.wait()
     wait_until_unused(tmp_path, notified.append, 0)
     assert len(notified) == 1
+
+
+def test_contents_are_stored_once(tmp_path: Path) -> None:
+    path, large = tmp_path / "a.jsonl", b"\x00" * 100_000
+    turns = [
+        replace(
+            WHOLE,
+            turn=replace(TURN, number=number),
+            changes=Changes(files={"big": (large, 0o644), "copy": (large, 0o600), "own": (b"%d" % number, 0o644)}),
+        )
+        for number in (1, 2, 3)
+    ]
+    assert kept(path, *turns).checkpoints == tuple(turns)
+    assert path.stat().st_size < 2 * len(large)
+    assert kept(path, replace(NEXT, turn=replace(NEXT.turn, number=4))).checkpoints[:3] == tuple(turns)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[1:]))
+    with pytest.raises(UserError) as caught:
+        stored_episode(path, "me")
+    assert_message(str(caught.value), f"{path}: line 1 is damaged", "restore it")
+
+
+def test_more_contents_than_are_stored_of_an_episode_leave_the_targets(tmp_path: Path) -> None:
+    """Each turn has other contents, as a log or a trained model has."""
+    half = MAX_CONTENTS // 2 + 1
+    turns = [
+        replace(
+            WHOLE, turn=replace(TURN, number=number), changes=Changes(files={"log": (bytes([number]) * half, 0o644)})
+        )
+        for number in (1, 2)
+    ]
+    first, second = kept(tmp_path / "a.jsonl", *turns).checkpoints
+    assert first == turns[0]
+    assert second.changes == Changes(files={"a.py": (TURN.targets["a.py"], 0o644)}, whole=False)
