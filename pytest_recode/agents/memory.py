@@ -226,7 +226,9 @@ def tokens_of(messages: Sequence[Message], characters: float) -> int:
 def size(messages: Sequence[Message]) -> int:
     """In characters."""
     return sum(
-        len(message.content) + sum(len(call.name) + len(call.arguments) for call in message.tool_calls)
+        len(message.content)
+        + len(message.opaque)
+        + sum(len(call.name) + len(call.arguments) for call in message.tool_calls)
         for message in messages
     )
 

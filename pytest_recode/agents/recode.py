@@ -158,7 +158,9 @@ class ReCode:
         finally:  # also where the sandbox failed
             self._log("step", step, step_fields(read, reply))
         kept = _kept_calls(reply, f"turn{self.turn}step{step}call") if self.model.native_tools else ()
-        said = self._remember(Message(role="assistant", content=_said(reply), tool_calls=kept), step)
+        said = self._remember(
+            Message(role="assistant", content=_said(reply), tool_calls=kept, opaque=reply.opaque if kept else ""), step
+        )
         if isinstance(read, ProtocolError):
             self._tell(kept, _refusals(read)[: len(kept)], f"{_COST} {read.text}", step)
             self.unparsed += 1
@@ -218,6 +220,7 @@ class ReCode:
             content=clean(message.content),
             tool_calls=message.tool_calls,
             tool_call_id=message.tool_call_id,
+            opaque=message.opaque,
         )
         self.memory.entries.append(Entry(message=made, turn=self.turn, step=step))
         self._log_message(made, step)

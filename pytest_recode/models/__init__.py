@@ -38,17 +38,22 @@ class Message:
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str = ""
+    opaque: str = ""  # of a reply, see there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """A model's answer. An empty text or a refusal is also an answer.
 
+    `opaque`: further fields of the provider's message as a JSON object, such as signatures of its thinking; "" if there are none. Some
+    providers refuse a later request unless the message with its tool calls has them.
+
     `thoughts`: text that the provider marks as thinking. It is recorded but not part of the answer.
     """
 
     text: str
     thoughts: str = ""
+    opaque: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage = field(default_factory=Usage)
     finish: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -46,6 +47,18 @@ def _called(message: Any) -> Iterator[tuple[object, object, object]]:
 
 def _field(value: Any, name: str) -> object:
     return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+
+
+def opaque_of(message: Any) -> str:
+    """The fields that belong to the provider alone, as JSON: it gets them back unchanged with the tool calls of this message."""
+    if not message.tool_calls:
+        return ""
+    own = getattr(message, "provider_specific_fields", None) or {}
+    names = ["thinking_blocks", "reasoning_items"]
+    if "reasoning" not in own:  # litellm's name for that field of servers, such as Groq's, that refuse any other
+        names.append("reasoning_content")
+    fields = {name: value for name in names if (value := getattr(message, name, None))}
+    return json.dumps(fields) if fields else ""
 
 
 def text_of(value: object) -> str:

@@ -5,6 +5,7 @@ Requests to litellm have this format, and so have requests and answers between w
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -69,6 +70,8 @@ def completion(model: str, reply: Reply) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": reply.text}
     if reply.thoughts:
         message["reasoning_content"] = reply.thoughts
+    if reply.opaque:
+        message["opaque"] = reply.opaque
     if reply.tool_calls:
         message["tool_calls"] = [_call(call) for call in reply.tool_calls]
     return {
@@ -86,6 +89,7 @@ def reply_of(body: Mapping[str, Any]) -> Reply:
     return Reply(
         text=message["content"],
         thoughts=message.get("reasoning_content", ""),
+        opaque=message.get("opaque", ""),
         tool_calls=tuple(
             ToolCall(id=call["id"], name=call["function"]["name"], arguments=call["function"]["arguments"])
             for call in message.get("tool_calls", ())
@@ -112,6 +116,8 @@ def usage_of(body: Mapping[str, Any]) -> Usage:
 
 def _message(message: Message) -> dict[str, Any]:
     out: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.opaque:
+        out |= json.loads(message.opaque)
     if message.tool_calls:
         out["content"] = message.content or None
         out["tool_calls"] = [_call(call) for call in message.tool_calls]

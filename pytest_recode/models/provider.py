@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from pytest_recode.faults import ModelError, ModelFault, UserError
 from pytest_recode.models import Embedded, Ledger, ModelContext, Reach, Reply, Usage
-from pytest_recode.models.answers import failed_choice, text_of, tool_calls
+from pytest_recode.models.answers import failed_choice, opaque_of, text_of, tool_calls
 from pytest_recode.models.chat_format import ChatRequest, response_format
 from pytest_recode.models.client import cost, litellm, priced, timeout, vectors_of, window
 from pytest_recode.models.environment import check_connections, usable_key
@@ -281,7 +281,14 @@ class ProviderModel:
         thoughts = text_of(getattr(message, "reasoning_content", None))
         written = len(text) + len(thoughts) + sum(len(call.name) + len(call.arguments) for call in calls)
         usage = self._usage(response, sum(len(str(each)) for each in messages), written)
-        return Reply(text=text, thoughts=thoughts, tool_calls=calls, usage=usage, finish=choice.finish_reason or "")
+        return Reply(
+            text=text,
+            thoughts=thoughts,
+            opaque=opaque_of(message),
+            tool_calls=calls,
+            usage=usage,
+            finish=choice.finish_reason or "",
+        )
 
     def _usage(self, response: Any, prompt_size: int, answer_size: int) -> Usage:
         """The usage that the provider reports, else an estimate of four characters for each token. Sizes are in characters."""

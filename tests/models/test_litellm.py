@@ -20,6 +20,7 @@ import pytest
 
 from pytest_recode.faults import BudgetSpent, ModelError, ModelFault, UserError
 from pytest_recode.models import Message, ModelContext, Reach, Reply, Tool, ToolCall, Usage
+from pytest_recode.models.chat_format import completion, reply_of
 from pytest_recode.models.litellm_ import LitellmModel, make
 from pytest_recode.models.retry import Failure, Retries
 from pytest_recode.records.ledger import FileLedger
@@ -29,6 +30,7 @@ from tests.chat_server import (
     Answer,
     ChatServer,
     DeadServer,
+    Request,
     Script,
     dropped,
     fault,
@@ -827,3 +829,26 @@ def test_a_proxy_that_refuses_and_a_server_without_tls_are_named_and_asked_once(
     assert "TLS" in without_tls.detail
     assert f"proxy {proxy.url} (HTTP_PROXY)" in refused.detail
     assert (waits, server.requests) == ([], [])
+
+
+def test_what_a_provider_adds_to_its_tool_calls_is_sent_back(chat_server: Serve) -> None:
+    message = {"role": "assistant", "content": None, "reasoning_content": "hm"}
+    message["tool_calls"] = [{"id": "a", "type": "function", "function": {"name": "read", "arguments": "{}"}}]
+    raw = {"choices": [{"index": 0, "finish_reason": "tool_calls", "message": message}], "usage": ANY_USAGE}
+
+    def insists(request: Request) -> Answer:
+        before = [each for each in request.body["messages"] if each["role"] == "assistant"]
+        if any(each.get("reasoning_content") != "hm" for each in before):
+            return fault(400, "the reasoning_content in thinking mode must be passed back to the API")
+        return Answer(raw=json.dumps(raw).encode()) if len(before) < 2 else say("done")
+
+    server = chat_server(insists)
+    table = {"thinker": {"model": "deepseek/deepseek-reasoner", "tools": True, "price": {"prompt": 0, "completion": 0}}}
+    made, asked = model(server, "thinker", table=table), list(ASKED)
+    for _ in range(2):
+        reply = reply_of(json.loads(json.dumps(completion("thinker", made.complete(asked, tools=[TOOL])))))
+        asked += [
+            Message(role="assistant", content="", tool_calls=reply.tool_calls, opaque=reply.opaque),
+            Message(role="tool", content="text", tool_call_id="a"),
+        ]
+    assert made.complete(asked, tools=[TOOL]).text == "done"
