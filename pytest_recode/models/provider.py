@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import re
 import time
 import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -23,7 +22,7 @@ from pytest_recode.models.chat_format import ChatRequest, response_format
 from pytest_recode.models.client import cost, litellm, priced, timeout, vectors_of, window
 from pytest_recode.models.environment import check_connections, usable_key
 from pytest_recode.models.providers import NO_KEY, entry_of
-from pytest_recode.models.retry import Failure, Retries, failure
+from pytest_recode.models.retry import Failure, Retries, failure, request_step
 from pytest_recode.models.table import Entry
 from pytest_recode.records.cost_limits import unpriced
 
@@ -246,7 +245,8 @@ class ProviderModel:
             )
             step = f"{account} has no credit or quota left: add credit, or export the key of another account"
             return replace(failed, detail=f"{failed.detail} ({server}): {step}")
-        if failed.fault is ModelFault.REQUEST and (step := self._request_step(failed.detail)):
+        sent = [*self.entry.params, *(["temperature"] if self.temperature is not None else [])]
+        if failed.fault is ModelFault.REQUEST and (step := request_step(sent, failed.detail)):
             return replace(failed, detail=f"{failed.detail} ({server}): {step}")
         if failed.fault is ModelFault.UNKNOWN:
             step = f"check the model's name{', or the address (--recode-api-base)' if own else ', or name another host of it'}"
@@ -258,17 +258,6 @@ class ProviderModel:
         if failed.fault is ModelFault.AUTH or (own and failed.fault is not ModelFault.RATE_LIMIT):
             return replace(failed, detail=f"{failed.detail} ({server})")
         return failed
-
-    def _request_step(self, detail: str) -> str:
-        """What the user can do about a request that was refused; "" if the refusal names neither a parameter nor the system role."""
-        sent = [*self.entry.params, *(["temperature"] if self.temperature is not None else [])]
-        if named := [name for name in sent if re.search(rf"\b{re.escape(name)}\b", detail)]:
-            return f"remove {' and '.join(named)} from what is sent (params in --recode-models-file, or --recode-temperature)"
-        if re.search(
-            r"\bsystem\b.{0,20}\b(role|message|prompt|instruction)|\brole\b.{0,20}\bsystem\b", detail, re.IGNORECASE
-        ):
-            return "for a model without a system role, add params: {supports_system_message: false} in --recode-models-file"
-        return ""
 
     def _reply(self, response: Any, messages: Sequence[Mapping[str, Any]]) -> Reply | Failure:
         choice = response.choices[0]

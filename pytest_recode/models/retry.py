@@ -187,6 +187,22 @@ def _fault(error: Exception) -> ModelFault:
     return ModelFault.SERVER
 
 
+def request_step(sent: Sequence[str], detail: str) -> str:
+    """What the user can do about a refused request; "" if the refusal names neither a parameter in `sent` nor the system role."""
+    if named := [name for name in sent if re.search(rf"\b{re.escape(name)}\b", detail)]:
+        return (
+            f"remove {' and '.join(named)} from what is sent (params in --recode-models-file, or --recode-temperature)"
+        )
+    if _SYSTEM_ROLE.search(detail):
+        return "for a model without a system role, add params: {supports_system_message: false} in --recode-models-file"
+    return ""
+
+
+_SYSTEM_ROLE = re.compile(
+    r"\bsystem\b.{0,20}\b(role|message|prompt|instruction)|\brole\b.{0,20}\bsystem\b", re.IGNORECASE
+)
+
+
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
