@@ -5,6 +5,7 @@ A fault of the *candidate* is not an exception but a failed case in a `Verdict`.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -100,6 +101,30 @@ def interrupts_first() -> Iterator[None]:
 
 class SandboxError(Exception):
     """A sandbox could not start, or ended by itself. A command that fails inside a sandbox is not such an error."""
+
+
+class MachineError(SandboxError):
+    """The machine has run out of what every program needs: no file, task or candidate is at fault."""
+
+
+_OPEN_FILES = "raise the limit on open files (ulimit -n), or use fewer workers (-n)"
+MACHINE_STEPS = {
+    errno.EMFILE: _OPEN_FILES,
+    errno.ENFILE: _OPEN_FILES,
+    errno.ENOMEM: "free memory, or use fewer workers (-n)",
+    errno.EAGAIN: "raise the limit on processes (ulimit -u), or use fewer workers (-n)",
+    errno.ENOSPC: "free space there, or name another disk with TMPDIR",
+    errno.EDQUOT: "free space there, raise the quota, or name another disk with TMPDIR",
+}
+"""What to do about an `OSError` of which the machine is the cause, by its number."""
+
+
+def machine_error(error: OSError, what: str) -> MachineError | None:
+    """The error to raise instead of `error` if the machine is its cause; `what` failed. None for any other cause."""
+    if error.errno not in MACHINE_STEPS:
+        return None
+    where = f": {error.filename}" if error.filename and str(error.filename) not in what else ""
+    return MachineError(f"{what} ({error.strerror}{where}): {MACHINE_STEPS[error.errno]}")
 
 
 class GraderError(Exception):

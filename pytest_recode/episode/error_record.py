@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import traceback
 
-from pytest_recode.faults import BudgetSpent, CassetteError, GraderError, ModelError, SandboxError, UserError
+from pytest_recode.faults import (
+    BudgetSpent,
+    CassetteError,
+    GraderError,
+    MachineError,
+    ModelError,
+    SandboxError,
+    UserError,
+    machine_error,
+)
 from pytest_recode.records.record import ErrorRecord
 from pytest_recode.verdict import legible
 
@@ -13,7 +22,10 @@ def error_record(error: Exception) -> ErrorRecord:
     """The kind and the message. Only unexpected exceptions (kind "internal") get a traceback."""
     if isinstance(error, ModelError):
         return _of_model(error)
+    if isinstance(error, OSError):
+        error = machine_error(error, "the episode could not be played") or error
     kinds = {
+        MachineError: "machine",
         BudgetSpent: "budget",
         CassetteError: "cassette",
         SandboxError: "sandbox",

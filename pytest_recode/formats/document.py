@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pytest_recode.faults import UserError
+from pytest_recode.faults import UserError, machine_error
 
 At = tuple[str | int, ...]
 """A position in a document: keys of mappings and indices of lists, from the top."""
@@ -64,7 +64,8 @@ def data_of(path: Path, *, most: int) -> bytes:
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; create it, or correct the path") from None
     except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror}); make it a readable file") from None
+        what = f"{path}: cannot be read"
+        raise machine_error(error, what) or UserError(f"{what} ({error.strerror}); make it a readable file") from None
     if len(data) > most:
         raise UserError(f"{path}: is larger than {most // 1024} KiB, the limit for this file; shorten it")
     return data

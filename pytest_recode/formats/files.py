@@ -7,7 +7,7 @@ import re
 import stat
 from pathlib import Path
 
-from pytest_recode.faults import UserError
+from pytest_recode.faults import UserError, machine_error
 from pytest_recode.formats.links import link_refused
 
 # A path that matches stays inside the directory it is joined to.
@@ -65,7 +65,10 @@ def entries_of(directory: str) -> list[os.DirEntry[str]]:
         with os.scandir(directory) as entries:
             return list(entries)
     except OSError as error:
-        raise UserError(f"{directory}: cannot be read ({error.strerror}); make it a readable directory") from None
+        what = f"{directory}: cannot be read"
+        raise (
+            machine_error(error, what) or UserError(f"{what} ({error.strerror}); make it a readable directory")
+        ) from None
 
 
 def _encodable(path: Path, name: str) -> None:
@@ -80,4 +83,5 @@ def _contents(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror}); make it a readable file") from None
+        what = f"{path}: cannot be read"
+        raise machine_error(error, what) or UserError(f"{what} ({error.strerror}); make it a readable file") from None

@@ -76,7 +76,11 @@ class RunDirectory:
     ) -> None:
         """Make the directory that of this run, in the controller; see `claim`. Raises `UserError` and `RecordsError`."""
         self.retried = claim(self.path, settings, ids, check, notify, shard)
-        self._lock = RunLock.claim(self.path, self._run)
+        try:
+            self._lock = RunLock.claim(self.path, self._run)
+        except RecordsError:
+            leave(self.path)
+            raise
         stops.on_request.append(self._lock.release)
 
     def use(self, stops: Stops) -> None:

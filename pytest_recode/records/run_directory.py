@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pytest_recode.faults import RecordsError, UserError
+from pytest_recode.faults import MACHINE_STEPS, RecordsError, UserError, machine_error
 from pytest_recode.records import locks
 from pytest_recode.stopping import AWAITED
 
@@ -31,8 +31,7 @@ _IN_USE = "in-use"
 ROOM = 4 << 20
 """Bytes that must be free before a model call: the space that answers in progress, their gradings and records may need."""
 
-_OPEN_FILES = "raise the limit on open files (ulimit -n), or use fewer workers (-n)"
-_STEPS = {
+_STEPS = MACHINE_STEPS | {
     errno.ENOSPC: "free space there",
     errno.EDQUOT: "free space there, or raise the quota",
     errno.EFBIG: "raise the limit on file size (ulimit -f)",
@@ -40,9 +39,6 @@ _STEPS = {
     errno.EACCES: "make the directory writable",
     errno.EPERM: "make the directory writable",
     errno.ENOENT: "something removed the directory or a part of it while the run wrote there: restore it and resume the run, or start another",
-    errno.EMFILE: _OPEN_FILES,
-    errno.ENFILE: _OPEN_FILES,
-    errno.ENOMEM: "free memory, or use fewer workers (-n)",
 }
 
 
@@ -65,17 +61,14 @@ def writing(path: Path) -> Iterator[None]:
 def reading(path: Path) -> Iterator[None]:
     """Convert every `OSError` of the block to a `UserError` that names `path`, or the file of the error.
 
-    Raises `RecordsError` if the machine is the cause, and not the file.
+    Raises `MachineError` if the machine is the cause, and not the file.
     """
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
-            raise RecordsError(
-                f"{error.filename or path} cannot be read ({error.strerror}): {_STEPS[error.errno]}"
-            ) from error
-        raise UserError(
-            f"{error.filename or path} cannot be read ({error.strerror or error}): make it readable"
+        what = f"{error.filename or path} cannot be read"
+        raise (
+            machine_error(error, what) or UserError(f"{what} ({error.strerror or error}): make it readable")
         ) from None
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Event, Lock, Thread
 
-from pytest_recode.faults import SandboxError, UserError
+from pytest_recode.faults import SandboxError, UserError, machine_error
 from pytest_recode.sandboxes.local_connection import LocalConnection
 from pytest_recode.sandboxes.shipping import WarmKey
 from pytest_recode.sandboxes.warm import ParentGone, WarmParent
@@ -60,13 +60,18 @@ class Parents:
     def launch(self, key: WarmKey, limits: Limits) -> LocalConnection:
         """Launch from a warm parent. Raises `UserError` for a `preload` that cannot be imported, and `SandboxError`."""
         try:
-            return self._launch(key, limits)
-        except ParentGone:
-            pass  # it was killed from outside: try once more
-        try:
-            return self._launch(key, limits)
-        except ParentGone as exc:
-            raise SandboxError(f"the warm parent of {key.program} ended: {exc}") from exc
+            try:
+                return self._launch(key, limits)
+            except ParentGone:
+                pass  # it was killed from outside: try once more
+            try:
+                return self._launch(key, limits)
+            except ParentGone as exc:
+                raise SandboxError(f"the warm parent of {key.program} ended: {exc}") from exc
+        except OSError as exc:
+            if lacking := machine_error(exc, f"{key.program} cannot be launched"):
+                raise lacking from exc
+            raise
 
     def close_idle(self, now: float) -> None:
         """End the parents without a launch in the last `IDLE_SECONDS` before `now`, a time of `time.monotonic`."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from pytest_recode.faults import UserError
+from pytest_recode.faults import UserError, machine_error
 
 OLDEST = (3, 9)  # the oldest Python that the modules in inside/ support
 
@@ -61,6 +61,8 @@ def interpreter(python: str) -> Interpreter:
     except subprocess.CalledProcessError as exc:
         raise UserError(f"interpreter {python}: not a working Python (exit status {exc.returncode}); {advice}") from exc
     except (OSError, subprocess.SubprocessError, ValueError) as exc:
+        if isinstance(exc, OSError) and (lacking := machine_error(exc, f"interpreter {python}: cannot be started")):
+            raise lacking from exc
         raise UserError(f"interpreter {python}: not a working Python ({exc}); {advice}") from exc
     if tuple(version) < OLDEST:
         found, least = (".".join(map(str, numbers)) for numbers in (version, OLDEST))

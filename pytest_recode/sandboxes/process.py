@@ -8,12 +8,14 @@ memory, processes, file size and descriptors, and all its processes end with it.
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 import tempfile
 import threading
 from pathlib import Path
 
-from pytest_recode.faults import SandboxError
+from pytest_recode.faults import MACHINE_STEPS, MachineError, SandboxError
 from pytest_recode.inside.runtime import removal
 from pytest_recode.owned_directory import make_directory
 from pytest_recode.sandboxes import Connection, Program, SandboxContext, SandboxKind, control_groups
@@ -45,6 +47,7 @@ class Process:
 
     def launch(self, program: Program, environment: Environment, limits: Limits) -> Connection:
         key = WarmKey.of(program, environment, environment.python or self._context.python)
+        check_room(Path(tempfile.gettempdir()))
         return self._parents.launch(key, limits)
 
     def close(self) -> None:
@@ -69,6 +72,21 @@ class Process:
         python = interpreter(key.python)
         env = {**environment_variables(python, "/nonexistent"), MARK: mark(self._context.run)}
         return start_parent([str(python.executable)], key, mode="plain", env=env, each={"users": users(python)})
+
+
+ROOM = 16 << 20
+"""Bytes that must be free for the files of a launch, which are on the disk of TMPDIR: a program that cannot write them ends without a word."""
+
+
+def check_room(place: Path) -> None:
+    """Raise `MachineError` if the disk of `place` is full."""
+    disk = os.statvfs(place)
+    free = disk.f_bavail * disk.f_frsize
+    if disk.f_blocks and free < ROOM:
+        raise MachineError(
+            f"{place} is full ({free >> 10} KiB are free, and the process sandbox needs {ROOM >> 10} for its files):"
+            f" {MACHINE_STEPS[errno.ENOSPC]}"
+        )
 
 
 def check(context: SandboxContext) -> str | None:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from pytest_recode.faults import SandboxError
+from pytest_recode.faults import SandboxError, machine_error
 from pytest_recode.sandboxes.shipping import source
 
 KILL_SECONDS = 60.0  # the kernel of a busy machine takes seconds to free what a killed process had
@@ -42,7 +42,9 @@ class Root:
                 )
         except OSError as exc:
             self.stderr.close()
-            raise SandboxError(f"cannot start {argv[0]}: {exc}") from exc
+            raise machine_error(exc, f"cannot start {argv[0]}") or SandboxError(
+                f"cannot start {argv[0]}: {exc}"
+            ) from exc
 
     def find_inner(self) -> None:
         """Open the process that bwrap waits for."""

@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.chat_server import Answer, ChatServer, Request, say
+from tests.messages import assert_message
 
 from .conftest import words
 
@@ -162,6 +163,46 @@ def test_a_disk_without_room_is_found_before_anything_is_asked(make_task: MakeTa
         assert not server.requests
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert f"--recode-out={disk}/out: 64 KiB are free there" in words(result)
+
+
+def test_a_full_temporary_directory_is_a_fault_of_the_machine(
+    make_task: MakeTask, recode: Run, disk: Path, monkeypatch: pytest.MonkeyPatch, pytester: pytest.Pytester
+) -> None:
+    """The grader cannot write its files there, and would end without a word. Python chooses the directory once, and not a full one."""
+    make_task()
+    (disk / "of-somebody-else").write_bytes(b"x" * (11 << 20))
+    monkeypatch.setenv("TMPDIR", str(disk))
+    result = recode("--recode-agent=reference", "--recode-out=out", fresh=True)
+    result.assert_outcomes(errors=1)
+    [record] = [json.loads(line) for line in (pytester.path / "out/results.jsonl").read_text().splitlines()]
+    assert record["error"]["kind"] == "machine"
+    assert_message(record["error"]["message"], f"{disk} is full", "free space there", "TMPDIR")
+
+
+NO_LOCKS = """\
+import errno
+import fcntl
+import os
+
+
+def flock(file, operation):
+    raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+
+fcntl.flock = flock
+"""
+
+
+def test_a_file_system_without_locks_is_one_line_and_leaves_no_run(
+    make_task: MakeTask, recode: Run, pytester: pytest.Pytester
+) -> None:
+    make_task()
+    pytester.makeconftest(NO_LOCKS)
+    result = recode("--recode-agent=reference", "--recode-out=out")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.errlines if line.startswith("ERROR: ")]
+    assert_message(line, "out/controller.lock", "No locks available", "directory on another disk")
+    assert not list((pytester.path / "out").iterdir())
 
 
 @pytest.mark.slow
