@@ -88,6 +88,10 @@ class GatewayProcess:
                 if self._stopped:  # asked of the new process: a stop until here went to the one that died
                     _send(self._process, _STOP)
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def stop(self) -> None:
         """The run stops: the gateway sends no further request. Signal handlers may call it."""
         self._stopped = True

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pytest_recode.gateway.forwarding import ForwardedSocket
     from pytest_recode.gateway.remote_run import RemoteLedger, RemoteRun
     from pytest_recode.models import GatewayAddress, ModelContext
+    from pytest_recode.plugin.stopped_processes import StoppedProcesses
     from pytest_recode.records.ledger import FileLedger
     from pytest_recode.records.record import EpisodeFacts
     from pytest_recode.sandboxes.launch_server import LaunchServer
@@ -183,7 +184,18 @@ class Run:
         process = gateway.start(self.settings, self.out, self.id, workers, self.notify, models=models)
         self._held.callback(process.close)
         self.stops.on_request.append(process.stop)
+        self.stopped_processes.add("the gateway, which calls the models,", lambda: process.pid)
         return process.address
+
+    @functools.cached_property
+    def stopped_processes(self) -> StoppedProcesses:
+        """What reports stopped workers, and a stopped gateway, in the controlling process."""
+        from pytest_recode.plugin.stopped_processes import StoppedProcesses
+
+        watch = StoppedProcesses(self.notify)
+        self.stops.on_request.append(watch.resume)
+        self._held.callback(watch.close)
+        return watch
 
     def _remote(self) -> RemoteRun | None:
         """In a worker that may be on another host: the run's directory as the gateway serves it; None in any other process."""

@@ -345,6 +345,27 @@ def test_a_run_whose_controller_is_killed_ends_in_order_and_is_resumed(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("what", ["worker", "gateway"])
+def test_a_stopped_process_is_named_and_goes_on_when_the_run_stops(
+    make_tasks: MakeTasks, start: Start, what: str
+) -> None:
+    make_tasks(TASKS[:2])
+    provider = Provider(held=1)
+    with provider.server, start(provider.server.url, "-n1") as session:
+        session.sends(provider)
+        pid = session.gateway if what == "gateway" else session.pids("worker")[0]
+        os.kill(pid, signal.SIGSTOP)
+        told = session.until("is stopped: the run waits")
+        assert f"(process {pid})" in told
+        assert f"kill -CONT {pid}" in told
+        os.kill(session.pids("controller")[0], signal.SIGTERM)
+        told = session.until("waiting up to 60 s")
+        provider.go.set()
+        assert "stopped by SIGTERM" in told + session.rest()
+    assert [line.get("prompt_tokens") for line in session.ledger()] == [11]
+
+
+@pytest.mark.slow
 def test_a_queued_call_is_not_sent_after_the_run_was_stopped(make_tasks: MakeTasks, start: Start) -> None:
     make_tasks(TASKS)
     provider = Provider(held=1)
