@@ -78,7 +78,7 @@ def pytest_configure_node(node: Any) -> None:
             return
         if not other_hosts.may_be_elsewhere(node.gateway.spec):
             node.workerinput["recode_launches"] = asdict(run.launches.address)
-            pid = node.gateway._rinfo().pid  # pytest-xdist has asked for it just before
+            pid = node.gateway.remote_exec("import os; channel.send(os.getpid())").receive()
             run.stopped_processes.add(f"worker {node.gateway.id}", lambda: pid)
         elif not run.settings.validate:
             other_hosts.connect(node, run)
