@@ -96,8 +96,8 @@ def check(wanted: Mapping[Environment, Sequence[str]], sandbox: str, given: Iter
         )
 
 
-def unmet_requirements(wanted: Mapping[Environment, Sequence[str]], python: str) -> str:
-    """A line on tasks whose requirements files list packages that the judging interpreter does not have; "" if there are none.
+def unmet_requirements(wanted: Mapping[Environment, Sequence[str]], python: str) -> list[str]:
+    """Lines on tasks whose requirements files list packages that the judging interpreter does not have, or cannot be read.
 
     A warning and not an error: `opencv-python-headless` satisfies a task that requires `opencv-python`. If an import of the tests or
     the reference fails, the task's own check reports it before the first model call.
@@ -105,16 +105,25 @@ def unmet_requirements(wanted: Mapping[Environment, Sequence[str]], python: str)
     from pytest_recode.sandboxes.interpreters import interpreter
     from pytest_recode.sandboxes.requirements import unmet
 
-    described = []
+    described, unread = [], []
     for environment, tasks in wanted.items():
         if environment.requirements is None:
             continue
-        found = unmet(interpreter(environment.python or python), environment.requirements)
+        try:
+            found = unmet(interpreter(environment.python or python), environment.requirements)
+        except UserError as error:
+            unread += [f"{task} ({error})" for task in tasks]
+            continue
         packages = [f"{each}: {version or 'not installed'}" for each, version in found]
         described += [f"{task} ({', '.join(packages)})" for task in tasks if packages]
-    if not described:
-        return ""
-    return f"installed packages differ from requirements.txt, so verdicts may differ: {some_of(described, _MOST_TASKS)}"
+    return [
+        f"{what}: {some_of(tasks, _MOST_TASKS)}"
+        for what, tasks in (
+            ("installed packages differ from requirements.txt, so verdicts may differ", described),
+            ("requirements.txt was not compared with the installed packages", unread),
+        )
+        if tasks
+    ]
 
 
 def _other(environment: Environment, sandbox: str) -> str:

@@ -173,8 +173,7 @@ def _check_environments(run: Run) -> None:
     own = name if run.registry.own("sandboxes", name) else ""
     environments.check(run.collected.environments, own, run.settings.environments)
     if _on_this_machine(run) and not run.settings.validate:  # validation reports this for each task
-        line = environments.unmet_requirements(run.collected.environments, run.settings.python)
-        if line:
+        for line in environments.unmet_requirements(run.collected.environments, run.settings.python):
             run.notify(line)
 
 

@@ -20,6 +20,7 @@ from typing import Any
 from pytest_recode.faults import UserError
 from pytest_recode.records import locks
 from pytest_recode.sandboxes.addresses import in_use, on
+from pytest_recode.sandboxes.requirements import lines
 from pytest_recode.task import SECRET, Environment
 
 LOG = logging.getLogger("pytest_recode")
@@ -134,6 +135,7 @@ def _layered(client: Any, image: str, name: str, requirements: Path | None) -> s
     files = {}
     install = ""
     if requirements is not None:
+        lines(requirements)  # what cannot be decoded is the user's error, not one of the build
         files["requirements.txt"] = requirements.read_bytes()
         install = _REQUIREMENTS
     files["Dockerfile"] = _LAYER.format(base=image, install=install).encode()

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import codecs
 import importlib.metadata
+import io
+import re
+import tokenize
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
 
+from pytest_recode.faults import UserError
 from pytest_recode.sandboxes.interpreters import Interpreter
+
+_COMMENT = re.compile(r"(^|\s)#.*")
+_OPTIONS = re.compile(r"\s--?\w.*")
+_WIDE = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}  # fmt: skip
 
 
 def wanted(path: Path, version: str = "") -> list[Requirement]:
     """The requirements in `path` for this platform and Python `version` ("3.12"; "" is that of this process).
 
-    Options of pip, URLs and requirements for other platforms are ignored.
+    Options of pip, URLs and requirements for other platforms are ignored. Raises `UserError` if the file cannot be read.
     """
     python = {"python_version": version} if version else {}
-    found = (_requirement(line) for line in path.read_text("utf-8").splitlines())
+    found = map(_requirement, lines(path))
     return [
         each
         for each in found
@@ -26,12 +35,37 @@ def wanted(path: Path, version: str = "") -> list[Requirement]:
     ]
 
 
+def lines(path: Path) -> list[str]:
+    """The lines of a requirements file as pip reads them: decoded, joined where one continues, without comments.
+
+    As with pip, the encoding is that of a byte order mark or of a comment such as `# -*- coding: latin-1 -*-`, otherwise UTF-8.
+    pip then tries the encoding of the locale, which differs from machine to machine. Raises `UserError`.
+    """
+    try:
+        data = path.read_bytes()
+        text = data.decode(_encoding(data))
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); make it a readable file") from None
+    except (UnicodeDecodeError, SyntaxError) as error:
+        raise UserError(
+            f"{path}: cannot be decoded ({error}); save it as UTF-8, or name its encoding in the first line:"
+            " # -*- coding: latin-1 -*-"
+        ) from None
+    # A comment does not continue, but ends what continues to it
+    joined = re.sub(r"(?m)^([ \t]*#.*?)\\*$", r" \1", "\n".join(text.splitlines())).replace("\\\n", "")
+    return [line for each in joined.splitlines() if (line := _COMMENT.sub("", each).strip())]
+
+
+def _encoding(data: bytes) -> str:
+    wide = next((name for mark, name in _WIDE.items() if data.startswith(mark)), None)
+    return wide or tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+
+
 def _requirement(line: str) -> Requirement | None:
-    text = line.partition(" #")[0].strip()
-    if not text or text.startswith(("#", "-")):
+    if line.startswith("-"):
         return None
     try:
-        return Requirement(text)
+        return Requirement(_OPTIONS.sub("", line))
     except InvalidRequirement:
         return None
 
@@ -40,7 +74,7 @@ def _requirement(line: str) -> Requirement | None:
 def unmet(python: Interpreter, path: Path) -> tuple[tuple[Requirement, str], ...]:
     """Each requirement of `path` that `python` does not meet, with the installed version ("" if it is not installed).
 
-    Reads the metadata in the directories that `python` imports from, without starting a process.
+    Reads the metadata in the directories that `python` imports from, without starting a process. Raises `UserError`.
     """
     found = []
     for requirement in wanted(path, python.version):

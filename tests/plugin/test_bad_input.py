@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from .conftest import words
 
 Run = Callable[..., pytest.RunResult]
 MakeTask = Callable[..., Path]
+Results = Callable[..., list[dict[str, Any]]]
 
 
 def one_line(result: pytest.RunResult) -> str:
@@ -307,7 +309,44 @@ def test_a_directory_that_is_not_empty(make_task: MakeTask, recode: Run, pyteste
 def test_a_bad_ini_flag_names_the_ini(make_task: MakeTask, recode: Run, pytester: pytest.Pytester) -> None:
     make_task()
     pytester.makeini("[pytest]\nrecode_no_paper = perhaps\n")
-    assert one_line(recode()) == "recode_no_paper is not true or false"
+    assert_message(one_line(recode()), "recode_no_paper is not true or false", "perhaps")
+
+
+@pytest.mark.skipif(pytest.version_tuple < (9,), reason="pytest reads native TOML since 9.0")
+@pytest.mark.parametrize(
+    ("line", "parts"),
+    [
+        (
+            "recode_attempts = true",
+            ("recode_attempts is not", "a whole number from 1 to 10000", "pytest.toml", "got bool: True"),
+        ),
+        ("recode_attempts = 0", ("recode_attempts=0", "is not a whole number from 1 to 10000")),
+        ("recode_call_seconds = []", ("recode_call_seconds is not a number of seconds", "got list: []")),
+        (
+            'recode_model = "sim/expert"',
+            ('recode_model is not a list of texts, as in ["NAME"]', "got str: 'sim/expert'"),
+        ),
+        ("recode_agent = 3", ("recode_agent is not a text", "got int: 3")),
+        ('recode_no_paper = "yes"', ("recode_no_paper is not true or false", "got str: 'yes'")),
+    ],
+)
+def test_a_toml_value_of_a_wrong_type_names_the_type(
+    make_task: MakeTask, recode: Run, pytester: pytest.Pytester, line: str, parts: tuple[str, ...]
+) -> None:
+    make_task()
+    (pytester.path / "pytest.toml").write_text(f"[pytest]\n{line}\n")
+    assert_message(one_line(recode()), *parts)
+
+
+@pytest.mark.skipif(pytest.version_tuple < (9,), reason="pytest reads native TOML since 9.0")
+def test_toml_numbers_and_texts(make_task: MakeTask, recode: Run, pytester: pytest.Pytester, results: Results) -> None:
+    make_task()
+    pytester.makepyprojecttoml(
+        "[tool.pytest]\nrecode_attempts = 2\nrecode_seed = 7\nrecode_call_seconds = 1.5\nrecode_test_seconds = 30\n"
+        'recode_agent = "reference"\nrecode_feedback = ["L0"]\nrecode_no_paper = true\nrecode_out = "out"\n'
+    )
+    recode().assert_outcomes(passed=2)
+    assert [each["seed"] for record in results("out") for each in record["turns"]] == [7, 7]
 
 
 def test_a_directory_that_cannot_be_written(

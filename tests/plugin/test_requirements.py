@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.chat_server import ChatServer
-from tests.messages import assert_line, assert_message
+from tests.messages import assert_line
 
 from .conftest import FILES, words
 from .test_models import ONE_SHOT, answers
@@ -90,13 +90,21 @@ def test_tests_that_are_wrong_are_found_before_a_model_is_asked(
     assert "the reference's module answer cannot be imported: ZeroDivisionError" in words(result)
 
 
-def test_an_unmet_requirement_is_told_and_no_fault(make_task: MakeTask, recode: Run, workers: str) -> None:
+def test_an_unmet_requirement_is_told_and_no_fault(
+    make_task: MakeTask, recode: Run, workers: str, pytester: pytest.Pytester
+) -> None:
     """Another package may stand in for it; what is imported and not found is a fault of its own."""
     requirements = "pytest<1\nno-such-package>=2\nno-such-os; os_name == 'x'\n"
     make_task("a", files={"environment/requirements.txt": requirements})
     make_task("b")
+    make_task("c")
+    (pytester.path / "bench/c/environment").mkdir()
+    (pytester.path / "bench/c/environment/requirements.txt").write_bytes(b"pytest # caf\xe9\n")
     result = recode(workers, "--recode-agent=reference", "--recode-out=out")
-    result.assert_outcomes(passed=2)
+    result.assert_outcomes(passed=3)
     packages = f"a (pytest<1: {pytest.__version__}, no-such-package>=2: not installed)"
     assert words(result).count(packages) == 1
-    assert_message(words(result), "requirements.txt", "verdicts may differ", packages)
+    assert_line(words(result), "requirements.txt", "verdicts may differ", packages)
+    assert_line(
+        words(result), "not compared", "c/environment/requirements.txt", "cannot be decoded", "save it as UTF-8"
+    )
