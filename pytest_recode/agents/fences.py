@@ -145,7 +145,7 @@ def _files(pieces: Sequence[Fence], targets: Sequence[str]) -> Found:
                 f"block replaces the whole of {path}.",
                 advice=f"Write the whole file in a fence without `interface=`: ```python {path}.",
             )
-        if form := form_of_change(piece.text):
+        if form := "a diff" if language(piece) in ("diff", "patch") else form_of_change(piece.text):
             raise DamagedError(
                 f"The code that begins in line {piece.line} is {form}, and a block replaces the whole of {path}.",
                 advice=f"Write the whole content of {path}: ```python {path}.",
@@ -154,6 +154,17 @@ def _files(pieces: Sequence[Fence], targets: Sequence[str]) -> Found:
     for path, count in Counter(str(name) for _, name in named if name in chosen).items():
         if count > 1:
             problems.append(f"Your answer had {count} blocks for {path}; only the last one was used.")
+    unused = [
+        str(piece.line)
+        for piece, name in named
+        if name not in chosen and piece not in chosen.values() and _defines(piece)
+    ]
+    if unused and chosen:
+        used = ", ".join(f"{path} is the block that begins in line {piece.line}" for path, piece in chosen.items())
+        remainder = "the block of line" if len(unused) == 1 else "the blocks of lines"
+        problems.append(
+            f"In your answer, {used}. Not used, because no target is named: {remainder} {', '.join(unused)}."
+        )
     missing = [path for path in targets if path not in chosen]
     if missing:
         problems.append(
@@ -169,6 +180,11 @@ def _outdented(piece: Fence) -> str:
     if all(not line.strip() or line[: piece.depth].isspace() for line in lines) and piece.depth:
         return "\n".join(line[piece.depth :] for line in lines)
     return piece.text
+
+
+def _defines(piece: Fence) -> bool:
+    """Whether a piece is Python that defines something, so that it may have been meant as a file."""
+    return language(piece) in {*PYTHON, ""} and _DEFINITION.search(piece.text) is not None
 
 
 def _labelled(line: str, targets: Sequence[str]) -> bool:

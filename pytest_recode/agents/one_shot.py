@@ -9,7 +9,7 @@ an answer for a part of a file was moved to another indentation).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ from pytest_recode.agents.prompts import (
     targets_text,
 )
 from pytest_recode.agents.protocol import plain_lines, without_thoughts
+from pytest_recode.agents.python_source import lost_definitions, syntax_error
 from pytest_recode.agents.recode import window_of
 from pytest_recode.agents.step_log import MAX_REMEMBERED, clean, reply_fields
 from pytest_recode.agents.tools import CUT_OFF
@@ -36,6 +37,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.models import Message, Model, Reply
 from pytest_recode.records.checkpoint import model_state, restore_model, typed_field
 from pytest_recode.task import Brief, Files
+from pytest_recode.wording import some_of
 
 MAX_REPOSITORY = 80_000
 """Characters of the repository's files in a prompt, some 20,000 tokens: it has no other way to see them."""
@@ -86,6 +88,7 @@ class OneShot:
         self.characters = characters_of(messages, 0, reply.usage.prompt_tokens) or self.characters
         found, moved = self._read(reply, brief)
         problems = list(found.problems)
+        before = workspace.targets() if found.files and brief.slot is None else {}
         try:
             for path, text in found.files.items():
                 try:
@@ -93,6 +96,7 @@ class OneShot:
                 except Refused as refused:
                     problems.append(f"{path} could not be written: {refused}")
         finally:  # also where the sandbox failed
+            problems += _doubts(before, found.files) if brief.slot is None else ()
             fields = {"files": sorted(found.files), "problems": problems, **reply_fields(reply)}
             self._log("step", {**fields, **({"reindented": True} if moved else {})})
         self.problems = tuple(problems)
@@ -198,6 +202,17 @@ class OneShot:
 
     def _log(self, kind: str, fields: Mapping[str, Any]) -> None:
         self.context.log(kind, {"turn": self.turn, "step": 1, **fields})
+
+
+def _doubts(before: Files, written: Mapping[str, str]) -> Iterator[str]:
+    """What the model may not have meant in the files that its answer replaced: a file that is not Python, and definitions that are gone."""
+    for path, text in written.items():
+        if not path.endswith(".py"):
+            continue
+        if error := syntax_error(text):
+            yield f"{path} is now what your answer had for it, and is not Python ({error})."
+        elif lost := lost_definitions(before.get(path, b"").decode("utf-8", "replace"), text):
+            yield f"{path} is now what your answer had for it, without these definitions that it had before: {some_of(lost, 10)}."
 
 
 def repository_text(brief: Brief) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from collections.abc import Iterator
 
 MAX_PARSED = 1_000_000
 """Characters; a longer text is not checked."""
@@ -29,6 +30,23 @@ def definitions(source: str) -> list[str]:
     """The names of the functions and classes at the top of a text that is Python."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     return [each.name for each in _parsed(source).body if isinstance(each, kinds)]
+
+
+def lost_definitions(before: str, after: str) -> list[str]:
+    """The functions, classes and methods (`Class.method`) that `before` defines and `after` does not. [] if one of them is not Python."""
+    if syntax_error(before) is not None or syntax_error(after) is not None:
+        return []
+    remaining = set(_with_methods(after))
+    return [name for name in _with_methods(before) if name not in remaining]
+
+
+def _with_methods(source: str) -> Iterator[str]:
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    for node in _parsed(source).body:
+        if isinstance(node, kinds):
+            yield node.name
+        if isinstance(node, ast.ClassDef):
+            yield from (f"{node.name}.{member.name}" for member in node.body if isinstance(member, kinds))
 
 
 def _parsed(text: str) -> ast.Module:

@@ -145,10 +145,10 @@ def test_blank_lines_that_end_a_file_are_written(open_workspace: Open) -> None:
 
 
 def test_a_turn_is_one_call_and_writes_the_target(open_workspace: Open) -> None:
-    model, workspace, log = Scripted(["Here:\n```python\nx = 1\n```"]), open_workspace(), Logged()
+    model, workspace, log = Scripted(["Here:\n```python\ndef solve(x): ...\n```"]), open_workspace(), Logged()
     agent = KIND.make(a_context(model, log=log))
     assert agent.act(a_brief(), None, workspace) == Move(steps=1, submitted=True, usage=USAGE)
-    assert workspace.targets() == {"solver.py": b"x = 1\n"}
+    assert workspace.targets() == {"solver.py": b"def solve(x): ...\n"}
     prompt = model.asked[0][1].content
     assert "```python solver.py\n(the whole content of solver.py)\n```" in prompt
     for words in ("The paper says", "Write solve(x).", "return 2 * x", "raise NotImplementedError", "turn 1 of 10"):
@@ -183,7 +183,7 @@ def test_feedback_and_the_own_answer_are_in_the_next_prompt(open_walled: Open) -
 
 def test_blocks_that_were_not_used_are_in_the_transcript_and_in_the_next_prompt(open_workspace: Open) -> None:
     told = "Your answer had 2 blocks for solver.py; only the last one was used."
-    twice = "```python solver.py\nimport math\n```\n```python solver.py\nx = math.pi\n```"
+    twice = "```python solver.py\nimport math\n```\n```python solver.py\nsolve = None\ndef solve(x): ...\n```"
     model, workspace, log = Scripted([twice, coded(1)]), open_workspace(), Logged()
     agent = KIND.make(a_context(model, log=log))
     move = agent.act(a_brief(), None, workspace)
@@ -191,6 +191,46 @@ def test_blocks_that_were_not_used_are_in_the_transcript_and_in_the_next_prompt(
     agent.act(a_brief(), Feedback(level=0, text="It fails.", turn=1), workspace)
     assert told in model.asked[1][-1].content
     assert [line["problems"] for line in log.of("step")] == [[told], []]
+
+
+DRAFT = "```python solver.py\ndef solve(x):\n    return 1  # a draft\n```\nThe whole file:\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "facts"),
+    [
+        (
+            f"{DRAFT}```python\ndef solve(x):\n    return 2 * x\n```",
+            [
+                "solver.py is the block that begins in line 1",
+                "Not used, because no target is named: the block of line 6",
+            ],
+        ),
+        ("```python solver.py\n# ... existing code ...\nx = 1\n```", ["without these definitions", "before: solve."]),
+        (
+            "```python solver.py\n    return 2 * x\n```",
+            ["solver.py is now what", "not Python (line 1: unexpected indent)"],
+        ),
+    ],
+    ids=["draft", "elision", "excerpt"],
+)
+def test_what_a_written_answer_may_not_have_meant_is_recorded_and_told(
+    open_walled: Open, answer: str, facts: list[str]
+) -> None:
+    model, log = Scripted([answer, coded(1)]), Logged()
+    agent, workspace = KIND.make(a_context(model, log=log)), open_walled()
+    assert agent.act(a_brief(), None, workspace).submitted
+    agent.act(a_brief(), Feedback(level=0, text="It fails.", turn=1), workspace)
+    [problem] = log.of("step")[0]["problems"]
+    assert problem in model.asked[1][-1].content
+    assert_message(problem, *facts)
+
+
+@pytest.mark.parametrize("form", ["```diff solver.py", "```patch solver.py"])
+def test_a_block_that_calls_itself_a_diff_is_not_the_file(form: str) -> None:
+    found = read(f"{form}\n def solve(x):\n-    return x\n+    return 2 * x\n```", ONE)
+    assert found.files == {}
+    assert_message(found.problems[0], "is a diff", "```python solver.py", "Nothing was written")
 
 
 def coded(number: int) -> str:
