@@ -178,7 +178,7 @@ def test_half_a_line_spoils_nothing(tmp_path: Path) -> None:
             '{"model": "m", "prompt_tokens": 1, "completion_tokens": 1, "cost_usd": "much"}',
             "cost_usd is 'much': must be a number",
         ),
-        ('{"model": "m", "fault": "weather", "detail": ""}', "fault is 'weather': must be auth or unknown-model"),
+        ('{"model": "m", "fault": "weather", "detail": ""}', "fault is 'weather': must be auth or budget-at-provider"),
         ('{"address": "a", "reach": 1}', "reach is 1: must be answers or waiting or lost"),
     ],
 )
