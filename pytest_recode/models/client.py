@@ -83,10 +83,12 @@ def timeout(seconds: float, connect: float) -> Any:
 
 
 def window(entry: Entry) -> int | None:
-    """The context window in tokens, from litellm's table; None if the table has no entry for this model.
+    """The context window in tokens: the entry's, else that of litellm's table; None if neither has one.
 
     Reads the table directly, because litellm's function for it sends requests to some providers.
     """
+    if entry.context is not None:
+        return entry.context
     info = _info(entry)
     found = info.get("max_input_tokens") or info.get("max_tokens")
     return found if isinstance(found, int) and found > 0 else None

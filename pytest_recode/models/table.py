@@ -39,12 +39,25 @@ class Entry:
     cutoff: str = ""  # the knowledge cutoff as its maker states it: "2024-05" or "2024-05-31"; "" unknown
     price: Price | None = None
     tools: bool | None = None  # whether the model takes native tool calls
+    context: int | None = None  # its context window in tokens, which overrides litellm's; None leaves that in effect
     rpm: int | None = None  # limits of the account, see RateLimit
     tpm: int | None = None
     concurrency: int | None = None
 
 
-_FIELDS = ("model", "api_base", "api_key_env", "params", "cutoff", "price", "tools", "rpm", "tpm", "concurrency")
+_FIELDS = (
+    "model",
+    "api_base",
+    "api_key_env",
+    "params",
+    "cutoff",
+    "price",
+    "tools",
+    "context",
+    "rpm",
+    "tpm",
+    "concurrency",
+)
 # Fields that the run sets in every request; `params` must not contain them.
 _OWN_PARAMS = frozenset(
     {"model", "messages", "tools", "response_format", "stream", "n", "timeout", "api_base", "base_url"}
@@ -229,6 +242,7 @@ _CHECKS: Mapping[str, Any] = {
     "cutoff": _cutoff,
     "price": _price,
     "tools": _flag,
+    "context": _positive,
     "rpm": _positive,
     "tpm": _positive,
     "concurrency": _positive,

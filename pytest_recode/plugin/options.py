@@ -72,7 +72,7 @@ GROUPS: Mapping[str, tuple[Option, ...]] = {
         Option("reindent", "flag", False, "", "For tasks that ask for a part of a file: correct the indentation of an answer, instead of inserting it unchanged. The record shows the turns in which that was done."),
         Option("temperature", "number", None, "X", "Sampling temperature, 0 to 2. Default: the provider's; with recode-h, and for tasks of RECODE-H and ResearchCodeBench: 0."),
         Option("api-base", "address", None, "URL", "Address of an OpenAI-compatible server for all models."),
-        Option("models-file", "path", None, "FILE", "YAML file with additional model names: alias -> {model, api_base, params, cutoff, price, tools, rpm, tpm, concurrency}."),
+        Option("models-file", "path", None, "FILE", "YAML file with additional model names: alias -> {model, api_base, params, cutoff, price, tools, context, rpm, tpm, concurrency}."),
         Option("call-seconds", "seconds", 600.0, "S", "Limit of one model call, for the complete answer. A call that takes longer, even if bytes still arrive, is a failed try, and is retried once. An episode without an answer is an ERROR, never unsolved."),
     ),
     "sandbox": (

@@ -15,7 +15,7 @@ from packaging.specifiers import SpecifierSet
 
 from pytest_recode.faults import UserError
 from pytest_recode.models import ModelContext, catalog
-from pytest_recode.models.client import COMPROMISED, litellm, priced
+from pytest_recode.models.client import COMPROMISED, litellm, priced, window
 from pytest_recode.models.providers import glance
 from pytest_recode.models.retirement import NOTICE, check_retirement, retirement
 from pytest_recode.models.table import resolve
@@ -223,3 +223,9 @@ def test_the_requirement_excludes_the_same_releases() -> None:
     assert {str(part) for part in SpecifierSet(COMPROMISED)} == {
         str(part) for part in required if part.operator == "!="
     }
+
+
+def test_a_context_window_of_a_table_overrides_litellms() -> None:
+    assert window(resolve("claude-opus-4-5", {})) == 200_000
+    own = {"small": {"model": "claude-opus-4-5", "context": 8192}, "mine": {"model": "openai/mine"}}
+    assert [window(resolve(name, own)) for name in own] == [8192, None]

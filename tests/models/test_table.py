@@ -65,6 +65,7 @@ def test_a_file_with_every_key(tmp_path: Path) -> None:
           cutoff: 2024-05-31
           price: {prompt: 0, completion: 1.5}
           tools: true
+          context: 8192
         """,
     )
     assert resolve("lab/llama", table) == Entry(model="hosted_vllm/llama")
@@ -76,6 +77,7 @@ def test_a_file_with_every_key(tmp_path: Path) -> None:
         cutoff="2024-05-31",
         price=Price(prompt=0.0, completion=1.5),
         tools=True,
+        context=8192,
     )
     assert loaded(tmp_path, "# nothing yet\n") == {}
 
@@ -112,6 +114,7 @@ def test_a_file_with_every_key(tmp_path: Path) -> None:
         ),
         ("a: {model: x, params: {messages: []}}", "a: params: 'messages' is set by the run itself: remove it"),
         ("a: {model: x, params: 3}", "a: params: must be a mapping of request parameters, such as {max_tokens: 32000}"),
+        ("a: {model: x, context: 8k}", "a: context: must be a whole number from 1, not '8k'"),
         ("a: {model: ''}", "a: model: must be a text, not ''"),
         (
             "a: {model: x, api_base: gpu}",

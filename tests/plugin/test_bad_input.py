@@ -72,7 +72,7 @@ NAMES = [
     ),
     (
         "--recode-api-base=localhost:8000",
-        "--recode-api-base=localhost:8000 is not an address such as http://localhost:8000/v1",
+        "--recode-api-base=localhost:8000 is not an address such as http://localhost:8000/v1 (with a port up to 65535)",
     ),
     (
         "--recode-agent=recod",
