@@ -374,15 +374,14 @@ def test_a_file_in_place_of_a_directory(
 
 
 @pytest.mark.parametrize("out", ["file", "file/out", "bench"])
-def test_a_wrong_directory_is_told_before_litellm_has_loaded(
+def test_a_wrong_directory_is_one_line(
     make_task: MakeTask, recode: Run, workers: str, monkeypatch: pytest.MonkeyPatch, out: str
 ) -> None:
-    """What the gateway says of this model and its limit is only known afterwards."""
     make_task()
     Path("file").touch()
     monkeypatch.setenv("OPENAI_API_KEY", "-" * 20)
-    unpriced = ("--recode-model=openai/some-model", "--recode-api-base=http://127.0.0.1:9/v1", "--recode-max-cost=1")
-    line = one_line(recode(workers, *unpriced, "--recode-sandbox=process", f"--recode-out={out}"))
+    model = ("--recode-model=openai/some-model", "--recode-api-base=http://127.0.0.1:9/v1")
+    line = one_line(recode(workers, *model, "--recode-sandbox=process", f"--recode-out={out}"))
     assert line.startswith(f"--recode-out={Path(out).resolve()} ")
 
 
