@@ -181,7 +181,8 @@ class Reporter:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> Generator[None]:
-        """Warn about what `-m recode(...)` names and no task has, and if nothing is selected, also about such words in `-k`."""
+        """Warn about what `-m recode(...)` names and no task has, and if nothing is selected, also about such words in `-k`;
+        when validating, also about misspelt domains."""
         collected = [*items]
         yield
         config = self.run.config
@@ -191,6 +192,8 @@ class Reporter:
         lines = selection.unknown_in_marker(marker, collected) if "recode(" in marker else []
         if not items and not session.testsfailed:  # a task that could not be read may have the name
             lines += selection.unknown_in_keywords(keyword, collected)
+        if self.run.settings.validate:
+            lines += selection.misspelt_domains(items)
         for line in lines:
             warn(self.run.config, line, __file__, 0)
 

@@ -1,4 +1,4 @@
-"""Warnings about `-m` and `-k` that name what no task has: pytest selects nothing for it, without a message. Called at collection."""
+"""Warnings about names that select no task: in `-m` and `-k`, of which pytest says nothing, and a task's misspelt domain. Called at collection."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import pytest
 from pytest_recode.plugin.items import TaskItem
 from pytest_recode.wording import guess, some_of
 
+DOMAINS = ("ml", "nlp", "cv", "science")
+"""The domains that docs/reference/task-format.md names."""
 _MOST_SHOWN = 10
 _OPERATORS = frozenset({"and", "or", "not"})
 
@@ -35,6 +37,16 @@ def unknown_in_marker(expression: str, items: Sequence[pytest.Item]) -> list[str
         elif value not in known[key]:
             lines.append(f"-m recode({key}={value!r}): {_choices(key, value, known[key])}")
     return list(dict.fromkeys(lines))
+
+
+def misspelt_domains(items: Sequence[pytest.Item]) -> list[str]:
+    """A line for each task whose domain is almost one of `DOMAINS`. A domain may be any word, so this is no error."""
+    tasks = {item.task.id: item.task.domain for item in items if isinstance(item, TaskItem)}
+    return [
+        f"{task}: domain: {domain}{meant}"
+        for task, domain in tasks.items()
+        if domain and domain not in DOMAINS and (meant := guess(domain, DOMAINS))
+    ]
 
 
 def _choices(key: str, value: object, known: Iterable[Any]) -> str:

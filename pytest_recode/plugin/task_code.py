@@ -35,10 +35,15 @@ def directories(config: pytest.Config, paths: Collection[Path]) -> frozenset[Pat
 
 
 def _of(config: pytest.Config, manifest: Path, near: Sequence[Path]) -> Iterator[Path]:
-    """The directories of one manifest. Other projects may have a file of that name, so the format decides which directories are its own."""
-    from pytest_recode.plugin.registry import collect  # not imported in a session without tasks
+    """The directories of one manifest. Other projects may have a file of that name, so the format decides which directories are its own.
 
-    task_format = collect(config.pluginmanager).format(manifest.name)
+    Raises `pytest.UsageError` if a plugin registers a format that cannot be imported.
+    """
+    from pytest_recode.plugin.preflight import usage_errors  # not imported in a session without tasks
+    from pytest_recode.plugin.registry import collect
+
+    with usage_errors():
+        task_format = collect(config.pluginmanager).format(manifest.name)
     if task_format is None or task_format.owns is None:
         yield manifest.parent
         return

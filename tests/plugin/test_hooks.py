@@ -137,6 +137,7 @@ WRONG = [
     ("agents", "['mine']", "--recode-agent=mine", "pytest_recode_agents of a plugin returned a list: it must return a mapping of names (docs/reference/hooks.md)"),
     ("agents", "{'mine': 3}", "--recode-agent=mine", "agent 'mine' is a int: it must be an AgentKind, or a class or function that takes an AgentContext"),
     ("models", "{'m': 'nowhere:KIND'}", "--recode-model=m", "models 'm': there is no module 'nowhere'"),
+    ("formats", "{'task.yaml': 'nowhere:FORMAT'}", "--recode-agent=noop", "ERROR: formats 'task.yaml': there is no module 'nowhere'"),
 ]  # fmt: skip
 
 
@@ -150,6 +151,7 @@ def test_a_wrong_offer_is_one_line(
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert line in words(result)
     assert "Traceback" not in words(result)
+    assert "INTERNALERROR" not in words(result)
 
 
 @pytest.mark.slow

@@ -63,10 +63,12 @@ def test_problems_errors_and_hostile_texts_are_in_it(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester
 ) -> None:
     tests = FILES["tests/test_answer.py"].replace("== 3.0", "== 3.5, '\\x1b[2J\\x7f\\u202e'")
-    make_task("wrong", files={"tests/test_answer.py": tests})
+    make_task("wrong", domain="sience", files={"tests/test_answer.py": tests})
     make_task("broken", files={"tests/test_answer.py": f"{tests}\n\n1 / 0\n"})
     result = recode("--recode-validate", "--recode-validate-json=found.json", "-k", "reference")
     result.assert_outcomes(failed=1, errors=1)
+    assert result.stdout.str().count("domain: ") == 1
+    assert "recode: wrong: domain: sience (did you mean science?)" in result.outlines
     broken, wrong = read(pytester)["tasks"]
     [check] = broken["checks"]
     assert (check["finding"], check["error"]["kind"], check["problem"]) == ("error", "grader", None)
