@@ -42,6 +42,8 @@ MAX_LISTED = 2_000
 """Paths of a BROWSE."""
 MAX_BRIEF = 400_000
 """Characters of the paper, some 100,000 tokens: the original sends all of it with every call, however long."""
+MAX_OLD_REPORT = 6_000
+"""Characters of the tests' output in the history, from the turn after the one that it opened: some 1,500 tokens."""
 
 SYSTEM = f"""\
 You work in machine learning research. From a paper and an instruction you write the code that the instruction asks for, \
@@ -89,7 +91,8 @@ class RecodeH:
     def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
         """At most `context.steps` answers. Ends early if one submits. Summaries cost tokens but no step."""
         self.turn, self.unparsed = self.turn + 1, 0
-        words, result = _parts(feedback)
+        words, report = _parts(feedback)
+        result = report
         found = Searches(retrieval=self.retrieval, brief=brief, workspace=workspace)
         usage, submitted, step = Usage(), False, 0
         while step < self.context.steps and not submitted:
@@ -102,6 +105,7 @@ class RecodeH:
             submitted, result = self._answer(reply, brief, workspace, found, step)
         if not submitted:
             self._remember("user", f"{result}\n\nHanded in as it was, after all {step} steps.", step)
+        self._shorten(report, step)
         return Move(steps=step, unparsed=self.unparsed, submitted=submitted, usage=usage + found.usage)
 
     def state(self) -> Mapping[str, Any]:
@@ -166,6 +170,12 @@ class RecodeH:
     def _remember(self, role: str, text: str, step: int) -> None:
         self.memory.messages.append(Message(role=role, content=clean(text)))
         self._log_message(role, clean(text), step)
+
+    def _shorten(self, report: str, step: int) -> None:
+        """Cut the report on the submission before this turn, once the turn is over: the next one brings its own."""
+        old, short = clean(report), clean(cut(report, MAX_OLD_REPORT))
+        if short != old and self.memory.replace(old, short):
+            self._log_message("user", short, step)
 
     def _log_message(self, role: str, text: str, step: int) -> None:
         self._log("message", step, {"role": role, "content": text, "tool_calls": [], "tool_call_id": ""})

@@ -6,7 +6,7 @@ Limited in messages on purpose: the numbers are the original's (docs/reference/r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pytest_recode.agents.memory import MAX_SUMMARY, SUMMARISE, message_of, quoted
@@ -31,6 +31,14 @@ class History:
         if not self.summary:
             return list(self.messages)
         return [Message(role="user", content=f"# Summary of your earlier work\n\n{self.summary}"), *self.messages]
+
+    def replace(self, old: str, new: str) -> bool:
+        """Replace the content `old` of a message by `new`. Returns whether there was one."""
+        for at, message in enumerate(self.messages):
+            if message.content == old:
+                self.messages[at] = replace(message, content=new)
+                return True
+        return False
 
     def state(self) -> Mapping[str, Any]:
         return {"summary": self.summary, "messages": [asdict(message) for message in self.messages]}

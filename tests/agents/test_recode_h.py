@@ -279,6 +279,27 @@ def test_feedback_stays_for_its_turn_and_the_tests_output_opens_it(open_walled: 
     assert "Handed in as it was, after all 3 steps." in played.section(3, 3)
 
 
+def test_an_old_output_of_the_tests_is_cut_when_the_turn_that_it_opened_is_over(open_walled: Open) -> None:
+    """A report may have 120,000 characters, and ten turns bring nine."""
+    played = Played(open_walled(), *[said("SUBMIT"), said("BROWSE"), said("SUBMIT")], *[said("SUBMIT")] * 3)
+    played.turn()
+    for turn in range(1, 5):
+        report = f"FAILED test_{turn}\n" + f"    {turn}: assert 3 == 4\n" * 2_000
+        played.turn(Feedback(level=0, text=f"No.\n\n{TESTS_SAID}\n{report}END {turn}\n", turn=turn))
+    whole, cut_short = "    1: assert 3 == 4\n" * 2_000, "characters left out ...]"
+    assert whole in played.section(6, 1)
+    assert whole in played.section(3, 2)  # the second step of its turn
+    for call in (3, 4, 5):
+        history = played.section(3, call)
+        assert len(history) < (call - 2) * 7_000
+        assert history.count(cut_short) == call - 2
+        assert "FAILED test_1\n" in history
+        assert "END 1\n" in history
+    assert len(played.prompt()) < 70_000
+    told = [line["content"] for line in played.log.of("message")]
+    assert sum(cut_short in text for text in told) == 4  # the transcript has what the next prompts show
+
+
 def test_without_the_tests_output_it_is_told_that_they_failed(open_walled: Open) -> None:
     played = Played(open_walled(), said("SUBMIT"), said("SUBMIT"))
     played.turn()
