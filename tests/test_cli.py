@@ -73,6 +73,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, model in (("levels", "sim/graduate"), ("levels-of-others", "sim/expert")):
         at = [record("a", (0, 4), model=model, simulated=True, feedback=L, levels=[None, L]) for L in ("L0", "L4")]
         run(root / name, at)
+    for day in (9, 10):
+        run(root / f"nights/{day}", [record("a", ended=f"2026-11-{day:02}T02:00:00+00:00")])
     (root / "tasks").symlink_to(ROOT / "tasks")
     published = root / "ResearchCodeBench/outputs/20llms_greedy/2025-05-12-17-13-20/overall_stats.json"
     published.parent.mkdir(parents=True)
@@ -426,6 +428,7 @@ def test_every_table_with_shares_says_what_is_not_in_them(report: Report, tmp_pa
         "costs",
         "attempts",
         "tasks",
+        "history",
         "errors",
         "categories",
         *(["code"] if find_spec("codebleu") else []),
