@@ -62,6 +62,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """As the documentation names them: runs below recode-out/ and of the bundled levels, and a clone beside."""
     root = tmp_path_factory.mktemp("user")
     run(root / "recode-out/gpt-4.1", own_run("gpt-4.1", "GPT_4_1", cutoff="2024-06"))
+    run(root / "recode-out/gpt-6-sol", own_run("gpt-6-sol", "GPT_4_1", cutoff="2024-06"))
     run(root / "recode-out/no-paper", own_run("gpt-4.1", "GPT_4_1_MINI", cutoff="2024-06", paper=False))
     run(root / "recode-out/L0", [record("a", (0, 4)), record("b", (1, 1)), record("c", (), outcome="error")])
     run(root / "recode-out/L4", [record(task, (0, 4), feedback="L4", levels=[None, "L4"]) for task in "abc"])
