@@ -1,4 +1,4 @@
-"""How messages of every package put lists, and guesses of what was meant, into words."""
+"""How messages of every package put lists, costs, and guesses of what was meant, into words."""
 
 from __future__ import annotations
 
@@ -21,3 +21,8 @@ def guess(name: str, known: Sequence[str], *, quote: str = "") -> str:
     """A question after an unknown `name`, such as " (did you mean soft-nms?)"; "" if no known name is similar."""
     near = get_close_matches(name, known, 1)
     return f" (did you mean {quote}{near[0]}{quote}?)" if near else ""
+
+
+def dollars(usd: float) -> str:
+    """An amount in cents; "<0.01" for less than a cent, which is not nothing."""
+    return "<0.01" if 0 < usd < 0.01 else f"{usd:.2f}"

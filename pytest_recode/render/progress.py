@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pytest_recode.records.transcript_follow import Progress
 from pytest_recode.render.words import plural
 from pytest_recode.verdict import legible
+from pytest_recode.wording import dollars
 
 _ENOUGH = 3
 """Finished episodes before the time that remains is estimated."""
@@ -35,7 +36,7 @@ def totals_text(totals: Totals) -> str:
     """One line, such as `12 of 64 done: 9 solved, 1 error; 0.42 of 2.00 USD, 310,000 tokens; about 4 min left`."""
     errors = f", {plural(totals.errors, 'error')}" if totals.errors else ""
     budget = "" if totals.max_cost is None else f" of {totals.max_cost:.2f}"
-    cost = "cost unknown" if totals.cost_usd is None else f"{totals.cost_usd:.2f}{budget} USD"
+    cost = "cost unknown" if totals.cost_usd is None else f"{dollars(totals.cost_usd)}{budget} USD"
     parts = [
         f"{totals.done} of {totals.episodes} done: {totals.solved} solved{errors}",
         f"{cost}, {totals.tokens:,} tokens",

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from pytest_recode.metrics.replays import Replayed
 from pytest_recode.metrics.score import Score
+from pytest_recode.wording import dollars
 
 COLUMNS: Mapping[str, Callable[[Score], str]] = {
     "model": lambda score: _name(score),
@@ -23,7 +24,7 @@ COLUMNS: Mapping[str, Callable[[Score], str]] = {
     "turns": lambda score: "-" if score.mean_turns is None else f"{score.mean_turns:.1f}",
     "cases %": lambda score: _percent(score.cases),
     "tokens": lambda score: f"{score.prompt_tokens + score.completion_tokens:,}",
-    "cost $": lambda score: "?" if score.cost_usd is None else f"{score.cost_usd:.2f}",
+    "cost $": lambda score: "?" if score.cost_usd is None else dollars(score.cost_usd),
     "errors": lambda score: str(score.errors),
 }
 """Columns of the summary, in their order: head -> cell of a row. docs/explanation/concepts.md explains each head."""

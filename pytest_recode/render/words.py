@@ -11,7 +11,7 @@ from pytest_recode.metrics.budget import BudgetEnd
 from pytest_recode.records.episode_summary import EpisodeSummary
 from pytest_recode.records.record import CaseRecord, EpisodeFacts, Record, cause
 from pytest_recode.records.run_files import LOCAL, RunFiles
-from pytest_recode.wording import some_of
+from pytest_recode.wording import dollars, some_of
 
 MOST_NAMES = 5
 _MESSAGE_LINES = 8
@@ -135,7 +135,7 @@ def budget_end(end: BudgetEnd | None) -> str:
     cost = (
         "an unknown amount: no episode like them was finished"
         if end.rest_usd is None
-        else f"about {end.rest_usd:.2f} USD more"
+        else f"about {dollars(end.rest_usd)} USD more"
     )
     return f"budget: spent after {plural(end.finished, 'episode')}; the {plural(end.ended, 'episode')} that it ended would have cost {cost}"
 

@@ -12,6 +12,7 @@ from pytest_recode.render.progress import Totals, totals_text
     [
         (0.424, None, "0.42 USD, 310,000 tokens"),
         (0.424, 2.0, "0.42 of 2.00 USD, 310,000 tokens"),
+        (0.004, None, "<0.01 USD, 310,000 tokens"),
         (None, None, "cost unknown, 310,000 tokens"),
         (None, 2.0, "cost unknown, 310,000 tokens"),
     ],
