@@ -16,7 +16,7 @@ import pytest
 from tests import nursery
 from tests.projects import Command, run_of_two_levels
 from tests.second_daemon import IMAGE, SecondDaemon
-from tests.slow import pytest_collection_modifyitems, pytest_configure  # noqa: F401  hooks of all tests
+from tests.slow import pytest_collection_modifyitems, pytest_configure, pytest_runtest_setup  # noqa: F401  hooks of all tests
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what runs in the background with Ctrl-C ignored, and every child inherits that: tests that

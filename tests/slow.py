@@ -11,10 +11,15 @@ A plugin of these tests: conftest.py imports its hooks.
 
 from __future__ import annotations
 
+import os
+import time
 from collections import Counter, defaultdict
 from collections.abc import Hashable
 
 import pytest
+
+END = "RECODE_TESTS_END"
+"""Seconds since 1970 after which no slow test starts: CI is ended at a limit, and machines differ by a factor of three."""
 
 MARKERS = (
     "slow: not in the default run of tox; `tox -e slow` runs it, and CI runs both",
@@ -54,6 +59,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for case in cases:
             if case not in kept:
                 case.add_marker("slow")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test of `tox -e slow` whose time has passed: those marked slow, and properties, which it runs with all their examples."""
+    late = time.time() > float(os.environ.get(END, "inf"))
+    if late and any(item.get_closest_marker(name) for name in ("slow", "hypothesis")):
+        pytest.skip(f"the time of this run ({END}) is used up: run tox -e slow")
 
 
 def way_of(item: pytest.Function) -> str | None:

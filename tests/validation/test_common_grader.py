@@ -102,8 +102,8 @@ def test_a_file_that_only_wrong_answers_leave(tmp_path: Path, sandbox: Sandbox) 
 
 @pytest.mark.parametrize("cases", ["", "cases: [test_twice]\n"])
 def test_cases_that_need_an_earlier_case(tmp_path: Path, sandbox: Sandbox, cases: str) -> None:
-    """Without it they would fail for every answer, so all cases run."""
-    earlier = "KEPT = {}\n@pytest.mark.interface('answer.half')\ndef test_first(candidate):\n    KEPT[1] = candidate.answer.half(2)\n"
+    """Without it they would fail for every answer, so all cases run. Both are of one interface: others have a grader of their own."""
+    earlier = f"KEPT = {{}}\n{TWICE}def test_first(candidate):\n    KEPT[1] = candidate.answer.twice(0)\n"
     task = task_with(
         tmp_path,
         f"{earlier}{TWICE}def test_twice(candidate):\n    assert candidate.answer.twice(0) == 0 * KEPT[1]\n",
