@@ -28,8 +28,7 @@ def syntax_error(text: str) -> str | None:
 
 def definitions(source: str) -> list[str]:
     """The names of the functions and classes at the top of a text that is Python."""
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    return [each.name for each in _parsed(source).body if isinstance(each, kinds)]
+    return [name for name in _with_methods(source) if "." not in name]
 
 
 def lost_definitions(before: str, after: str) -> list[str]:
