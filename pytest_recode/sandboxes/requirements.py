@@ -52,7 +52,7 @@ def lines(path: Path) -> list[str]:
             " # -*- coding: latin-1 -*-"
         ) from None
     # A comment does not continue, but ends what continues to it
-    joined = re.sub(r"(?m)^([ \t]*#.*?)\\*$", r" \1", "\n".join(text.splitlines())).replace("\\\n", "")
+    joined = re.sub(r"(?m)^([ \t]*#.*?)\\*$", r" \1", "\n".join([*text.splitlines(), ""])).replace("\\\n", "")
     return [line for each in joined.splitlines() if (line := _COMMENT.sub("", each).strip())]
 
 

@@ -19,6 +19,7 @@ from tests.messages import assert_message
         ("# -*- coding: latin-1 -*-\n# café\nnumpy>=99\n".encode("latin-1"), ["numpy>=99"]),
         (b"numpy==99 \\\n    --hash=sha256:00 \\\n    --hash=sha256:11\nscipy\n", ["numpy==99", "scipy"]),
         (b"numpy \\\r\n  >=1, \\\r\n  <2\r\nscipy", ["numpy<2,>=1", "scipy"]),
+        (b"numpy\nscipy \\\n", ["numpy", "scipy"]),
         (b"# a comment does not continue \\\nnumpy # nor does this \\\nscipy\ntorch\n", ["numpy", "torch"]),
         (b"-r other.txt\nhttps://example.org/x.whl#egg=y\nx @ https://example.org/x.whl\nnumpy;os_name=='x'\n", []),
     ],
