@@ -46,6 +46,7 @@ class Derivation:
     """An item, and what a researcher who writes another text for it needs to know.
 
     `right`: the interface's own code needs no change. `unread`: the interpreter refuses its file, so what the code does is not known.
+    `unwritten`: the interface is missing, or still as the repository delivered it.
     `besides`: by field, the parts that a text on wrong values of the interface does not replace: on other code that needs changes, and
     on failures that are no wrong values. `after`: by field, the last part of the item's text, which may matter less than any other.
     """
@@ -53,6 +54,7 @@ class Derivation:
     item: FeedbackItem
     right: bool = False
     unread: bool = False
+    unwritten: bool = False
     besides: Mapping[str, str]
     after: Mapping[str, str]
 
@@ -120,9 +122,13 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
     if all(refused):  # nothing else is known to be wrong
         first, differs = Structure(), first + differs
     facts, steps = list(differs.facts), list(differs.steps)
+    definition = source.definition(theirs, path)
+    unwritten = bool(facts) and bool(path) and definition is None
     if part and partial_file.untouched(parts, candidate):
+        unwritten = True
         facts, steps = [f"the block is still missing from {file}"], ["write the block in the place of the placeholder"]
-    if not facts and not right and source.same(source.definition(theirs, path), _stub(parts, file, path)):
+    if not facts and not right and source.same(definition, _stub(parts, file, path)):
+        unwritten = True
         facts, steps = [f"`{name}` is still as the repository came with it"], [f"write `{name}`"]
     if facts:  # the interface has its own fault
         cause = None
@@ -181,6 +187,7 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
         item=replace(item, authors=authors),
         right=right,
         unread=theirs.remedy == source.SYNTAX,
+        unwritten=unwritten,
         besides=besides,
         after={"analysis": _sentences(differs.names), "suggestion": _sentences(differs.naming)},
     )

@@ -151,10 +151,12 @@ def _with_words(found: Derivation, words: Mapping[str, str], wrong: bool) -> Fee
     another type), the author's description would be false, and the analysis is marked as the usual cause. If the code cannot run or lacks
     a piece, or if the fault may be in code around the interface's own, the derived facts come first; those that may matter less than any
     other come last. If the interface's own code is
-    right, or the interpreter refuses its file, the author's analysis and suggestion do not apply.
+    right, or the interpreter refuses its file, the author's analysis and suggestion do not apply. If there is no such code yet, the analysis
+    does not apply.
     """
     item = found.item
     apply = {"description"} if found.right or found.unread else {"description", "category", "analysis", "suggestion"}
+    apply -= {"analysis"} if found.unwritten else set()
     used: dict[str, Any] = {
         name: text for name, text in words.items() if name in apply and (wrong or name != "description")
     }

@@ -104,6 +104,12 @@ SYMPTOMS = {
 }
 """The phrases for each `Case.kind`; "" for an unknown kind."""
 
+UNWRITTEN = Symptom(
+    symptom="NotImplementedError is raised: code is still to be written",
+    advice="write the code that raises NotImplementedError, in `{name}` or in what it uses",
+)
+"""A stub's exception, wherever the tests ask for a result or for another exception."""
+
 DELIBERATE = "compare what `{name}` raises, and when, with the instruction: it raises where a result or another exception is asked for"
 """The advice for an exception of a `raise` statement."""
 
@@ -112,7 +118,7 @@ STEPS = Symptom(symptom="").advice
 
 PHRASES = tuple(
     phrase
-    for each in (*SYMPTOMS.values(), Symptom(symptom="", advice=DELIBERATE))
+    for each in (*SYMPTOMS.values(), UNWRITTEN, Symptom(symptom="", advice=DELIBERATE))
     for phrase in (each.symptom, each.description, each.analysis, each.advice)
     if phrase
 )
@@ -160,13 +166,15 @@ def advice(cases: Sequence[Case], name: str) -> list[str]:
 
 
 def _of(case: Case) -> Symptom:
+    if case.exception is not None and case.exception.type == "NotImplementedError":
+        return UNWRITTEN
     return SYMPTOMS.get(case.kind, SYMPTOMS[""])
 
 
 def _on_purpose(case: Case) -> bool:
     """Whether the candidate raises the exception by a `raise` statement."""
     frames = case.exception.frames if case.exception is not None else ()
-    return case.kind == "exception" and bool(frames) and re.search(r": raise\b", frames[-1]) is not None
+    return _of(case) is SYMPTOMS["exception"] and bool(frames) and re.search(r": raise\b", frames[-1]) is not None
 
 
 def _distinct(phrases: Iterable[str]) -> list[str]:

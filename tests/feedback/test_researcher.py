@@ -87,7 +87,7 @@ def test_of_code_that_lacks_a_piece_the_facts_come_before_the_authors_words() ->
         " Divide by the sum of the weights. Rename the parameter `x` of `mean` to `values`."
     )
     assert (mean.authors["analysis"], mean.authors["correction"]) == ("derived+task", "task")
-    assert deviation.analysis == "stats.py defines no `deviation`. It is not centred."
+    assert deviation.analysis == "stats.py defines no `deviation`."
 
 
 def test_of_a_file_that_does_not_parse_the_authors_words_are_not_said() -> None:

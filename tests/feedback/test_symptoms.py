@@ -10,6 +10,7 @@ import pytest
 from pytest_recode import verdict
 from pytest_recode.feedback.researcher import USUALLY, researcher
 from pytest_recode.feedback.symptoms import PHRASES, SYMPTOMS
+from pytest_recode.verdict import Exc
 from tests.feedback.scene import REFERENCE, STUB, case, parts, task, turn
 
 WRONG = REFERENCE.replace("/ total", "* total")
@@ -72,6 +73,24 @@ def test_beside_wrong_values_both_are_said(kind: str) -> None:
     assert found["Analysis"] == f"{sentence(kind)} The weights are not used."
     assert found["Suggestion"].endswith(" Divide by the sum of the weights.")
     assert SYMPTOMS[kind].advice.format(name="mean")[1:] in found["Suggestion"]
+
+
+@pytest.mark.parametrize("kind", ["exception", "other-exception"])
+def test_an_exception_of_a_stub_is_told_as_that(kind: str) -> None:
+    """It is no other one than the one asked for, and no statement to compare with the instruction."""
+    raised = Exc(type="NotImplementedError", message="", frames=("stats.py:3 in mean: raise NotImplementedError",))
+    [item] = researcher(task(), parts(WORDS))([turn(STUB, case(kind=kind, exception=raised))], 4).items
+    assert item.description == "NotImplementedError is raised: code is still to be written."
+    assert item.analysis == (
+        "`mean` is still as the repository came with it. NotImplementedError is raised at stats.py:3 in mean."
+    )
+    assert item.suggestion == "Write `mean`. Divide by the sum of the weights."
+
+
+def test_of_code_that_is_missing_no_cause_of_wrong_results_is_told() -> None:
+    [item] = researcher(task(), parts(WORDS))([turn("x = 1", case(kind="exception"))], 4).items
+    assert item.analysis == "stats.py defines no `mean`."
+    assert item.suggestion.endswith("Divide by the sum of the weights.")
 
 
 def test_a_missing_piece_explains_the_symptom_itself() -> None:
