@@ -139,6 +139,7 @@ def run_of(config: pytest.Config) -> Run:
     """This session's Run, created at first access."""
     if RUN not in config.stash:
         from pytest_recode.plugin import limits, reruns
+        from pytest_recode.plugin.failure_blocks import FailureBlocks
         from pytest_recode.plugin.report import Reporter
         from pytest_recode.plugin.session import Run
         from pytest_recode.stopping import await_children
@@ -150,6 +151,8 @@ def run_of(config: pytest.Config) -> Run:
             Reporter(run), "recode-reporter"
         )  # plugins that are registered later are called first
         config.pluginmanager.register(limits, "recode-limits")
+        if run.worker is None:
+            config.pluginmanager.register(FailureBlocks(run), "recode-failure-blocks")
         if run.settings.shard is not None:
             from pytest_recode.plugin.sharding import ShardSelection
 

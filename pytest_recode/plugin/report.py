@@ -283,8 +283,7 @@ class Reporter:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, None, None]:
-        with summary.repeated_errors_hidden(terminalreporter.stats):
-            yield
+        yield
         if self.run.worker is None:
             earlier, cut = unreported(self.run, self.records, self.interrupted)
             summary.write(

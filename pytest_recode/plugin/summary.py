@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pytest_recode.faults import GatewayError, ModelError, RecordsError, UserError
@@ -75,31 +75,6 @@ def same_answers(run: Run, items: Sequence[object]) -> str:
         f"--recode-attempts={attempts} at temperature 0 pays {attempts} times for mostly equal answers ({', '.join(repeated)}):"
         " set a --recode-temperature above 0, such as 0.8, or leave --recode-attempts out"
     )
-
-
-@contextmanager
-def repeated_errors_hidden(stats: dict[str, list[Any]]) -> Iterator[None]:
-    """Within the block, show an error that many items share (an invalid key) only for the first. All are counted."""
-    from pytest_recode.records.record import cause
-
-    whole = stats.get("error", [])
-    seen: set[str] = set()
-    first = []
-    for report in whole:
-        facts = data_of(report) or {}
-        ended = facts.get("summary") or facts.get("record") or facts.get("validation")
-        error = ended["error"] if ended else None
-        if error is None or cause(error) not in seen:
-            first.append(report)
-        if error is not None:
-            seen.add(cause(error))
-    if len(first) < len(whole):
-        stats["error"] = first
-    try:
-        yield
-    finally:
-        if len(first) < len(whole):
-            stats["error"] = whole
 
 
 def in_order(records: Sequence[EpisodeSummary], settings: Settings) -> list[EpisodeSummary]:

@@ -70,6 +70,20 @@ def unsolved(record: Record, out: Path, files: RunFiles = LOCAL, *, quotes: bool
     return "\n".join([*lines, "", *_more(record, out)])
 
 
+def unsolved_briefly(record: EpisodeSummary) -> str:
+    """A short text about an unsolved episode, for a line that names it."""
+    turns = record["turns"]
+    cases = f"{turns[-1]['passed']} of {turns[-1]['total']} cases pass after " if turns else "unsolved after "
+    return f"{cases}{plural(len(turns), 'turn')}" + (", tampering" if record["tampering"] else "")
+
+
+def main_line(message: str, kind: str) -> str:
+    """The line of an error's message that says most, of limited length: of a traceback the last one."""
+    lines = message.strip().splitlines() or [""]
+    line = lines[-1 if kind == "internal" else 0]
+    return line if len(line) <= _MOST_WORDS else f"{line[:_MOST_WORDS]} …"
+
+
 def _first_failure(cases: Sequence[CaseRecord], transcript: Path, files: RunFiles) -> list[str]:
     """The first failed case of the last turn with the main lines of its message, which only the transcript has."""
     from pytest_recode.records.transcript_reader import last_messages
@@ -171,10 +185,9 @@ def causes(records: Sequence[EpisodeSummary]) -> list[str]:
             continue
         names = list(dict.fromkeys(record["task"] for record in group))
         more = f" and {plural(len(names) - MOST_NAMES, 'more task')}" if len(names) > MOST_NAMES else ""
-        texts = message.strip().splitlines()
-        words = texts[-1] if all(each["error"] and each["error"]["kind"] == "internal" for each in group) else texts[0]
-        short = words if len(words) <= _MOST_WORDS else f"{words[:_MOST_WORDS]} …"
-        lines.append(f"  {plural(len(group), 'episode')} of {', '.join(names[:MOST_NAMES])}{more}: {short}")
+        kinds = {each["error"]["kind"] for each in group if each["error"]}
+        line = main_line(message, kinds.pop() if len(kinds) == 1 else "")
+        lines.append(f"  {plural(len(group), 'episode')} of {', '.join(names[:MOST_NAMES])}{more}: {line}")
     return lines
 
 

@@ -48,6 +48,8 @@ def test_half(candidate, reference):
 AGENTS = '''\
 """Agents that need no model."""
 
+import uuid
+
 from pytest_recode.agents import AgentKind
 from pytest_recode.episode import Move
 
@@ -84,9 +86,18 @@ class Broken:
         raise ZeroDivisionError("an agent with a fault of its own")
 
 
+class OtherwiseBroken:
+    def __init__(self, context):
+        pass
+
+    def act(self, brief, feedback, workspace):
+        raise ZeroDivisionError(f"fault {uuid.uuid4()}")
+
+
 THIRD_TIME = AgentKind(make=ThirdTime, needs_model=False)
 NEVER = AgentKind(make=Never, needs_model=False)
 BROKEN = AgentKind(make=Broken, needs_model=False)
+OTHERWISE_BROKEN = AgentKind(make=OtherwiseBroken, needs_model=False)
 '''
 
 Workers = pytest.fixture(params=["-n0", "-n2"], ids=["alone", "workers"])

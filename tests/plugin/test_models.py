@@ -151,7 +151,7 @@ def test_a_bad_key_is_an_error_said_once(make_task: MakeTask, recode: Run, resul
     text = words(result)
     assert text.count("ERROR at call of") == 1
     line = f"Incorrect API key provided (asked at {server.url}, without a key: export OPENAI_API_KEY)"
-    # in CI, pytest's own short summary repeats a failure's text in full
+    # pytest's short summary repeats it
     assert text.partition("short test summary")[0].count(f"model local: auth: {line}") == 1
     assert "errors, each cause shown once above: 3x the model's key was refused (model:auth)" in text
 
@@ -187,7 +187,7 @@ def test_an_address_that_nobody_answers_at_is_waited_for_once_and_that_is_said(
     [warning] = [number for number, line in enumerate(lines) if line.startswith("recode: model")]
     assert lines[warning] == f"recode: model local: {reason}; trying again for up to 60 s"
     assert warning < next(number for number, line in enumerate(lines) if " ERRORS " in line)
-    # while it is waited for, and as what ended the first of them; in CI, pytest's own short summary repeats that in full
+    # while it is waited for, and as what ended the first of them; pytest's short summary repeats it
     above = lines[: next(number for number, line in enumerate(lines) if "short test summary" in line)]
     assert sum(reason in line for line in above) == 2
     assert "errors, each cause shown once above: 3x the model could not be reached (model:connection)" in words(result)

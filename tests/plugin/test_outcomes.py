@@ -85,6 +85,46 @@ def test_junit_properties(make_task: Callable[..., Path], recode: Run, workers: 
     assert Path(found["recode_transcript"] or "").is_file()
 
 
+def test_the_first_failures_are_whole_and_the_others_a_line(
+    make_task: Callable[..., Path],
+    recode: Run,
+    results: Results,
+    workers: str,
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CI", "true")  # pytest's short summary shows whole texts there
+    make_task()
+    never = ("--recode-agent=tiny_agents:NEVER", "--recode-turns=1", "--recode-attempts=5", "--recode-out=out")
+    result = recode(workers, *never, "--junitxml=junit.xml")
+    result.assert_outcomes(failed=5)
+    text = words(result)
+    blocks, _, others = text.partition("2 more, a line each (-vv: all in full)")
+    assert blocks.count("not solved in 1 turn by") == blocks.count("still failing:") == 3
+    lines, _, short = others.partition("short test summary")
+    assert lines.count("]: 1 of 2 cases pass after 1 turn; pytest-recode show out/episodes/") == 2
+    assert short.count("] - 1 of 2 cases pass after 1 turn") == short.count("UNSOLVED bench/tiny") == 5
+    assert "still failing" not in short
+    shown = re.findall(r"pytest-recode show (?:\S+/)?(episodes/\S+)", blocks + lines)
+    assert sorted(shown) == sorted(record["transcript"] for record in results())
+    failures = [node.text or "" for node in ET.parse(pytester.path / "junit.xml").iter("failure")]
+    assert ["still failing:" in failure for failure in failures] == [True] * 5
+    again = words(recode(workers, *never, "--recode-resume", "-vv"))
+    assert again.count("still failing:") == 5
+    assert "a line each" not in again
+
+
+def test_errors_of_a_kind_are_a_line_after_the_first_three(
+    make_task: Callable[..., Path], recode: Run, workers: str
+) -> None:
+    make_task()
+    result = recode(workers, "--recode-agent=tiny_agents:OTHERWISE_BROKEN", "--recode-attempts=4", "--recode-out=out")
+    result.assert_outcomes(errors=4)
+    blocks, _, others = words(result).partition("1 more, a line each")
+    assert blocks.count("ERROR at call of") == 3
+    assert re.match(r"[ (_)\w:-]+ tiny .*?\]: ZeroDivisionError: fault \S+; pytest-recode show out/episodes/", others)
+
+
 @pytest.mark.slow
 def test_summary_has_a_row_per_policy_and_the_count_per_turn(
     make_task: Callable[..., Path], recode: Run, workers: str
