@@ -30,7 +30,7 @@ from pytest_recode.agents.protocol import plain_lines, without_thoughts
 from pytest_recode.agents.python_source import lost_definitions, syntax_error
 from pytest_recode.agents.recode import window_of
 from pytest_recode.agents.step_log import MAX_REMEMBERED, clean, reply_fields
-from pytest_recode.agents.tools import CUT_OFF
+from pytest_recode.agents.unfinished import unfinished
 from pytest_recode.agents.values import DamagedError
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.faults import UserError
@@ -55,6 +55,8 @@ The last block that names a target replaces the whole file, whatever the file ha
 three backticks, use four for the fence. Where a block is cut off, or its end is not clear, nothing is written."""
 
 
+SHORTER = "Answer with the whole content of every target again, with fewer comments in it and less text around it."
+SHORTER_SLOT = "Answer with the whole code of the block again, and less text around it."
 AGAIN = "Answer again in the form asked for above, with the whole content of every target."
 AGAIN_SLOT = "Answer again in the form asked for above, with the whole code of the block in one ```python block."
 
@@ -130,26 +132,26 @@ class OneShot:
 
     def _read(self, reply: Reply, brief: Brief) -> tuple[Found, bool]:
         """The files that an answer writes, and whether the answer was moved to another indentation."""
+        early = unfinished(
+            reply, nothing="Nothing was written.", shorter=SHORTER if brief.slot is None else SHORTER_SLOT
+        )
+        if early and brief.slot is None:
+            return Found(files={}, problems=(early,)), False
         if len(reply.text) > MAX_ANSWER:
             told = f"Your answer has {len(reply.text)} characters; at most {MAX_ANSWER} are read. Nothing was written."
             return Found(files={}, problems=(told,)), False
         try:
             text = without_thoughts(plain_lines(reply.text))
         except DamagedError as damage:
-            return Found(files={}, problems=(f"{damage} Nothing was written.",)), False
+            return Found(files={}, problems=(early or f"{damage} Nothing was written.",)), False
         if brief.slot is None:
-            if reply.finish in CUT_OFF:
-                told = (
-                    "Your answer was cut off at the model's limit of output. Nothing was written. Answer with the whole content of every target"
-                    " again, with fewer comments in it and less text around it."
-                )
-                return Found(files={}, problems=(told,)), False
             found = files(text, brief.targets)
             whole = {path: each and f"{each}\n" for path, each in found.files.items()}  # each line ends in a newline
             return Found(files=whole, problems=found.problems), False
         answer = partial_file.read(text, brief, brief.slot, reindent=self.context.reindent)
-        written = {} if answer.text is None else {brief.slot.path: answer.text}
-        return Found(files=written, problems=answer.problems), answer.reindented
+        if answer.text is None:
+            return Found(files={}, problems=(early,) if early else answer.problems), False
+        return Found(files={brief.slot.path: answer.text}, problems=answer.problems), answer.reindented
 
     def _prompt(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> list[Message]:
         if brief.slot is None:

@@ -57,15 +57,11 @@ what you will do
 path: (file, relative to the workspace)"""
 
 
-def parse(text: str, *, cut_off: bool = False) -> Step | ProtocolError:
-    """Parse one answer of a model. `cut_off`: the provider reports that it ended at the output limit.
+def parse(text: str) -> Step | ProtocolError:
+    """Parse one answer of a model.
 
     It never guesses where a text ends, never chooses between two readings, and never executes a part of an answer.
     """
-    if cut_off:
-        return ProtocolError(
-            text="Your answer was cut off at the model's limit of output. Nothing was done. Write less at once."
-        )
     try:
         if not text.strip():
             return ProtocolError(text=f"Your answer was empty. Answer in this form:\n\n{_SHAPE}")

@@ -37,12 +37,11 @@ from pytest_recode.agents.prompts import (
     target_files,
     targets_text,
 )
-from pytest_recode.agents.protocol import parse
 from pytest_recode.agents.retrieval import Retrieval, Searches
 from pytest_recode.agents.step_checks import checked, note_of_loss, refusal
 from pytest_recode.agents.step_log import MAX_REMEMBERED, clean, step_fields, usage_fields
 from pytest_recode.agents.tool_execution import execute
-from pytest_recode.agents.tools import CUT_OFF, TOOLS, from_reply
+from pytest_recode.agents.tools import TOOLS, from_reply
 from pytest_recode.agents.values import DamagedError
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.faults import UserError
@@ -148,16 +147,15 @@ class ReCode:
         self, reply: Reply, workspace: Workspace, found: Searches, step: int, quotable: Callable[[], Known]
     ) -> bool:
         """Execute an answer and remember it with its results. Returns True if it submits. `quotable`: what it may quote."""
-        read = from_reply(reply) if self.model.native_tools else parse(reply.text, cut_off=reply.finish in CUT_OFF)
-        last = step == self.context.steps
+        native, last = self.model.native_tools, step == self.context.steps
+        read = from_reply(reply, native=native)
         try:
-            native = self.model.native_tools
             calls = len(reply.tool_calls) if native else 0
             known = quotable() if isinstance(read, Step) and read.outside else Known()
             read = checked(read, workspace, native=native, calls=calls, known=known, last=last)
         finally:  # also where the sandbox failed
             self._log("step", step, step_fields(read, reply))
-        kept = _kept_calls(reply, f"turn{self.turn}step{step}call") if self.model.native_tools else ()
+        kept = _kept_calls(reply, f"turn{self.turn}step{step}call") if native else ()
         said = self._remember(
             Message(role="assistant", content=_said(reply), tool_calls=kept, opaque=reply.opaque if kept else ""), step
         )

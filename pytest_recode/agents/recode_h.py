@@ -19,7 +19,7 @@ from pytest_recode.agents.recode_h_protocol import SHAPE, Command, parse, reflec
 from pytest_recode.agents.retrieval import Retrieval, Searches
 from pytest_recode.agents.step_log import MAX_REMEMBERED, clean, reply_fields, usage_fields
 from pytest_recode.agents.tool_execution import note_on_change
-from pytest_recode.agents.tools import CUT_OFF
+from pytest_recode.agents.unfinished import unfinished
 from pytest_recode.episode import TESTS_SAID, Feedback, Move
 from pytest_recode.faults import UserError
 from pytest_recode.models import Message, Model, Reply, Usage
@@ -137,7 +137,8 @@ class RecodeH:
 
     def _answer(self, reply: Reply, brief: Brief, workspace: Workspace, found: Searches, step: int) -> tuple[bool, str]:
         """Execute an answer. Returns whether it submits, and the text for the model."""
-        read = parse(reply.text, brief.targets, cut_off=reply.finish in CUT_OFF)
+        early = unfinished(reply, nothing="Nothing was done.", shorter="Write shorter code, and less around it.")
+        read = ProtocolError(text=early) if early else parse(reply.text, brief.targets)
         if isinstance(read, ProtocolError):
             said, actions, error = cut(reflection_of(reply.text), MAX_REMEMBERED), [], read.text
         else:

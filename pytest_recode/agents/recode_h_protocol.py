@@ -47,17 +47,12 @@ class Command:
     reflection: str = ""
 
 
-def parse(text: str, targets: Sequence[str], *, cut_off: bool = False) -> Command | ProtocolError:
-    """One answer. `cut_off`: the provider says that it ended at the limit of output.
-
-    What it never does: guess where code ends, or write a part of it.
-    """
+def parse(text: str, targets: Sequence[str]) -> Command | ProtocolError:
+    """One answer. What it never does: guess where code ends, or write a part of it."""
     try:
         text = without_thoughts(plain_lines(text))
     except DamagedError as damage:
         return ProtocolError(text=f"{damage} Nothing was done.")
-    if cut_off:
-        return ProtocolError(text=f"Your answer ended at the model's limit of output: {_CUT_OFF}")
     if len(text) > MAX_ANSWER:
         return ProtocolError(
             text=f"Your answer has {len(text)} characters; at most {MAX_ANSWER} are read. Nothing was done."

@@ -17,12 +17,10 @@ from pytest_recode.agents.marked_calls import first_mark
 from pytest_recode.agents.other_tools import tool_kind, translated, unwrapped
 from pytest_recode.agents.outside_code import outside_code
 from pytest_recode.agents.protocol import parse, parts_of, plain_lines, read_actions, without_thoughts
+from pytest_recode.agents.unfinished import unfinished
 from pytest_recode.agents.unknown_tags import first_unknown_call
 from pytest_recode.agents.values import DamagedError, WrongError
 from pytest_recode.models import Reply, Tool, ToolCall
-
-CUT_OFF = frozenset({"length", "max_tokens", "content_filter"})
-"""What providers give as the reason where an answer ended before its end."""
 
 _ADVISED = re.compile(r"`### Action: ([a-z]+)`")
 """An action that an error message of the text protocol advises."""
@@ -73,15 +71,14 @@ def from_tool_call(call: ToolCall) -> tuple[Action, Mapping[str, str]] | Protoco
     return made if isinstance(made, ProtocolError) else (made, parts)
 
 
-def from_reply(reply: Reply) -> Step | ProtocolError:
-    """The step of a model with native tools: tool calls, or text in the text protocol. If anything is wrong, nothing is executed."""
-    cut_off = reply.finish in CUT_OFF
+def from_reply(reply: Reply, *, native: bool = True) -> Step | ProtocolError:
+    """The step of an answer: a text, or of a model with native tools its calls. If anything is wrong, nothing is executed."""
+    if early := unfinished(reply, nothing="Nothing was done.", shorter="Write less at once."):
+        return _for_each(reply, early)
+    if not native:
+        return parse(reply.text)
     if not reply.tool_calls:
-        return _from_text(reply, cut_off=cut_off)
-    if cut_off:
-        return _for_each(
-            reply, "Your answer was cut off at the model's limit of output. Nothing was done. Write less at once."
-        )
+        return _from_text(reply)
     if len(reply.tool_calls) > MAX_ACTIONS:
         return _for_each(
             reply,
@@ -136,10 +133,8 @@ def _repeats(text: str, actions: Sequence[Action]) -> bool:
     return isinstance(said, Step) and all(said.actions.count(each) <= actions.count(each) for each in said.actions)
 
 
-def _from_text(reply: Reply, *, cut_off: bool) -> Step | ProtocolError:
+def _from_text(reply: Reply) -> Step | ProtocolError:
     """The step of an answer without native calls: its text may hold actions in any form that `parse` reads."""
-    if cut_off:
-        return parse(reply.text, cut_off=True)
     called = f"Call one of: {', '.join(FORMS)}."
     if not reply.text.strip():
         return ProtocolError(text=f"Your answer was empty: it calls no tool. {called}")
@@ -177,4 +172,4 @@ def _not_done(text: str) -> str:
 
 def _for_each(reply: Reply, text: str) -> ProtocolError:
     """An error about the answer as a whole: reported once, and referred to in the results of the other calls."""
-    return ProtocolError(text=text, calls=(text, *[AS_A_WHOLE] * (len(reply.tool_calls) - 1)))
+    return ProtocolError(text=text, calls=(text, *[AS_A_WHOLE] * len(reply.tool_calls))[: len(reply.tool_calls)])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_recode.metrics.budget import BudgetEnd
 from pytest_recode.records.episode_summary import EpisodeSummary
-from pytest_recode.records.record import CaseRecord, EpisodeFacts, Record, cause
+from pytest_recode.records.record import CaseRecord, EpisodeFacts, Record, TurnRecord, cause
 from pytest_recode.records.run_files import LOCAL, RunFiles
 from pytest_recode.wording import dollars, some_of
 
@@ -60,7 +60,7 @@ def unsolved(record: Record, out: Path, files: RunFiles = LOCAL, *, quotes: bool
             f"  {interface}: {failed} of {total} cases" + (f" ({', '.join(reasons)})" if reasons else "")
             for interface, failed, total, reasons in failing
         ]
-        lines += _of_the_answer(record, turns[-1]["cases"], out, files) if record["agent"] == "one-shot" else []
+        lines += _of_the_answer(record, turns[-1], out, files)
     for turn in turns:
         if turn["tampering"]:
             lines += ["", f"tampering in turn {turn['turn']}, which therefore is not solved:"]
@@ -281,20 +281,28 @@ def _failing(cases: Sequence[CaseRecord]) -> list[tuple[str, int, int, list[str]
     return failing
 
 
-def _of_the_answer(record: Record, cases: Sequence[CaseRecord], out: Path, files: RunFiles) -> list[str]:
-    """Lines on the last answer of `one-shot`: why it wrote nothing, what may not be meant in what it wrote, or that its indentation is wrong,
-    with the next step."""
+def _of_the_answer(record: Record, turn: TurnRecord, out: Path, files: RunFiles) -> list[str]:
+    """Lines on the last answer of an episode: why it was not used, what may not be meant in what an answer of `one-shot` wrote, or that its
+    indentation is wrong, with the next step."""
     from pytest_recode.records.transcript_reader import last_step
 
+    if record["agent"] != "one-shot" and not turn.get("unparsed"):
+        return []
     step = last_step(out / record["transcript"], files)
-    lines = []
-    problems = [] if step is None else step.get("problems", [])
-    if problems and step is not None:
-        head = "of the last answer, the model is told" if step.get("files") else "the last answer wrote nothing"
-        lines = ["", f"{head}: {' '.join(problems)}"]
-    elif any(case["exception"] == "IndentationError" for case in cases) and "snippet" in record["facts"]:
-        moved = record["settings"]["reindent"]
-        lines = (
-            ["", "the answer has the wrong indentation: --recode-reindent corrects such answers"] if not moved else []
-        )
-    return lines
+    if step is None:
+        return []
+    problems = " ".join(step.get("problems", [])) or step.get("error", "").partition("\n")[0]
+    if problems:
+        more = f" {_MORE_OUTPUT}" if step.get("finish") == "length" else ""
+        if "error" in step:
+            head = "the last answer was not used"
+        else:
+            head = "of the last answer, the model is told" if step.get("files") else "the last answer wrote nothing"
+        return ["", f"{head}: {problems}{more}"]
+    moved = record["settings"]["reindent"] or "snippet" not in record["facts"]
+    if not moved and any(case["exception"] == "IndentationError" for case in turn["cases"]):
+        return ["", "the answer has the wrong indentation: --recode-reindent corrects such answers"]
+    return []
+
+
+_MORE_OUTPUT = "(a larger `max_tokens` in `params` of --recode-models-file allows longer answers)"

@@ -361,10 +361,3 @@ def test_any_text_in_a_replace_of_recode_h(text: str, spelling: str) -> None:
     # the plain form ends with the answer, so that empty lines at its end are not part of the code
     code = text.rstrip("\n") if spelling == "plain" else text
     assert (read.verb, read.argument, read.code) == ("REPLACE", PATH, code), read
-
-
-@examples(200)
-@given(text=python.filter(parses), spelling=st.sampled_from([*REPLACES]), share=st.floats(0, 1))
-def test_a_replace_that_the_provider_cut_off_writes_nothing(text: str, spelling: str, share: float) -> None:
-    answer = REPLACES[spelling].replace("{}", text)
-    assert isinstance(recode_h_protocol.parse(answer[: int(share * len(answer))], (PATH,), cut_off=True), ProtocolError)

@@ -159,11 +159,7 @@ def test_what_cannot_be_used_is_told(answer: str, words: str) -> None:
     assert read.text.startswith(words)
 
 
-def test_code_that_the_provider_cut_off_is_not_written() -> None:
-    read = parse(said("REPLACE\nx = 1\ny ="), ONE, cut_off=True)
-    assert isinstance(read, ProtocolError)
-    assert "limit of output: the code may be cut off, and nothing of it was written" in read.text
-    assert isinstance(parse(said("SUBMIT"), ONE, cut_off=True), ProtocolError)
+def test_code_ends_with_the_answer() -> None:
     assert parse(said("REPLACE\n\nx = 1\r\ny = 2\n"), ONE) == Command(
         verb="REPLACE", argument="solver.py", code="\nx = 1\r\ny = 2", reflection="Look."
     )

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from pytest_recode.agents import AgentKind, one_shot, recode, recode_h
+from pytest_recode.episode import Feedback
 from pytest_recode.faults import ModelError
 from pytest_recode.models import ModelContext
 from pytest_recode.models.litellm_ import LitellmModel, make
 from pytest_recode.records.null_ledger import NullLedger
 from tests.agents.conftest import Open
 from tests.agents.scripted import REPO, Logged, a_brief, a_context
-from tests.chat_server import ChatServer, Script, call, chat_server, fault, say
+from tests.chat_server import Answer, ChatServer, Script, call, chat_server, fault, say
 
 __all__ = ["chat_server"]
 
@@ -60,6 +62,36 @@ def test_thoughts_are_recorded_and_not_acted_on(
     kind.make(a_context(model(server, tools=False), steps=1, log=log)).act(a_brief(), None, workspace)
     assert workspace.targets() == {"solver.py": RIGHT.encode()}
     assert log.of("step")[0]["thoughts"].strip() == thought
+
+
+EARLY = {
+    "content filter": (say(TEXT, finish="content_filter"), "The provider's content filter ended your answer."),
+    "cut off": (say(TEXT, finish="length"), "Your answer was cut off at the model's limit of output."),
+    "hidden reasoning": (say(None, finish="length"), "reached before your answer began: reasoning used all of it."),
+    "reasoning": (say(f"<think>{TEXT}", finish="length"), "before your answer began: reasoning used all of it."),
+    "calls cut off": (
+        replace(call("submit", {}), finish="length"),
+        "Your answer was cut off at the model's limit of output.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("answer", "words"), EARLY.values(), ids=EARLY)
+@pytest.mark.parametrize("kind", [recode.KIND, one_shot.KIND, recode_h.KIND], ids=["recode", "one-shot", "recode-h"])
+def test_an_answer_that_the_provider_ended_early_is_told_as_what_it_is(
+    chat_server: Serve, open_walled: Open, kind: AgentKind, answer: Answer, words: str
+) -> None:
+    """To the model and in the transcript; nothing of it is used."""
+    server, workspace, log = chat_server([answer, answer]), open_walled(), Logged()
+    agent = kind.make(a_context(model(server, tools=bool(answer.tool_calls)), steps=1, log=log))
+    move = agent.act(a_brief(), None, workspace)
+    assert (move.submitted, move.unparsed) == (False, 1)
+    assert workspace.targets() == {"solver.py": REPO["solver.py"]}
+    agent.act(a_brief(), Feedback(level=0, text="No.", turn=1), workspace)
+    assert words in server.requests[1].prompt
+    step = log.of("step")[0]
+    assert step["finish"] == answer.finish
+    assert words in (step.get("error") or " ".join(step["problems"]))
 
 
 def test_recode_h_asks_for_one_command_at_a_time(chat_server: Serve, open_walled: Open) -> None:

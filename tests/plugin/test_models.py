@@ -12,6 +12,10 @@ from typing import Any
 
 import pytest
 
+from pytest_recode.records.transcript_turns import read_episode
+from pytest_recode.render.html.episode_view import episode_view
+from pytest_recode.render.html.redaction import Without
+from pytest_recode.render.show import View, painted, shown
 from tests.chat_server import Answer, ChatServer, DeadServer, Request, fault, say, silent
 from tests.messages import assert_line, assert_message
 
@@ -105,6 +109,24 @@ def test_answers_that_cannot_be_parsed_are_counted_by_model(
         ("clumsy", 4, 2, 50.0, 2),
         ("neat", 2, 0, 0.0, 0),
     ]
+
+
+def test_an_answer_that_the_provider_ended_early_is_the_reason_in_terminal_show_and_page(
+    make_task: MakeTask, recode: Run, pytester: pytest.Pytester
+) -> None:
+    make_task("a")
+    with ChatServer(lambda _: say("", finish="length")) as server:
+        options = ("--recode-turns=1", "--recode-steps=1", "--recode-out=out")
+        text = words(recode("--recode-model=m", f"--recode-api-base={server.url}", *options))
+    reason = (
+        "The model's limit of output was reached before your answer began: reasoning used all of it. Nothing was done."
+    )
+    assert f"the last answer was not used: {reason} Reason less before you answer. (a larger `max_tokens`" in text
+    [path] = (pytester.path / "out/episodes").glob("*.jsonl")
+    played = read_episode(path)
+    assert f"the answer was not used; the model is told: {reason}" in painted(shown(played, View()), colour=False)
+    [step] = episode_view("key", "a", "unsolved", "m", played, Without()).turns[0].steps
+    assert step.error.startswith(reason)
 
 
 @pytest.mark.slow

@@ -102,11 +102,17 @@ NO_BLOCK = "the last answer wrote nothing: "
             "stop",
             "(IndentationError) the answer has the wrong indentation: --recode-",
         ),
+        ("I refuse.", "content_filter", f") {NO_BLOCK}The provider's content filter ended your answer."),
+        (
+            "",
+            "length",
+            f") {NO_BLOCK}The model's limit of output was reached before your answer began: reasoning used all",
+        ),
         ("I refuse.", "stop", f") {NO_BLOCK}Your answer has no whole block of code that begins with ```python"),
         (
             "```python\n    weight =",
             "length",
-            f") {NO_BLOCK}The last block of code in your answer is not closed: it was cut off.",
+            f") {NO_BLOCK}Your answer was cut off at the model's limit of output. Nothing was written.",
         ),
     ],
 )
