@@ -11,12 +11,9 @@ from typing import Any
 
 from pytest_recode.metrics.validation import TaskFindings, by_task
 from pytest_recode.render.summary_tables import table
+from pytest_recode.render.survivors import survivor_lines
 from pytest_recode.render.words import plural, share
 from pytest_recode.verdict import legible
-from pytest_recode.wording import some_of
-
-MOST_CASES = 3
-"""How many cases a line names."""
 
 
 def summary(facts: Sequence[Mapping[str, Any]], *, verbosity: int = 0) -> list[str]:
@@ -36,12 +33,7 @@ def summary(facts: Sequence[Mapping[str, Any]], *, verbosity: int = 0) -> list[s
         rows.append((fact["task"], _check_name(fact["check"]), found, f"{fact.get('seconds', 0):.2f}"))
     weak = [f"{fact['task']} ({fact['check']}): {fact['warning']}" for fact in facts if fact.get("warning")]
     noticed, tried = (sum(fact.get(key, 0) for fact in facts) for key in ("noticed", "tried"))
-    survivors = [
-        line
-        for fact in facts
-        for survivor in fact.get("survivors", ())
-        for line in ["", f"{fact['task']}: survives every case: {survivor['place']}{_in(survivor)}", *_lines(survivor)]
-    ]
+    survivors = [line for fact in facts for line in survivor_lines(fact["task"], fact.get("survivors", ()))]
     detected = (
         [f"small mutations that the tests detect: {noticed} of {tried}, {share(noticed, tried)}"] if tried else []
     )
@@ -109,28 +101,6 @@ def _cases_without_proof(tasks: Sequence[TaskFindings]) -> list[str]:
             " run every check to its end, without -k and -m"
         )
     return lines
-
-
-def _in(survivor: Mapping[str, Any]) -> str:
-    return f" ({survivor['interface']})" if survivor["interface"] else ""
-
-
-def _lines(survivor: Mapping[str, Any]) -> list[str]:
-    """The diff, the nearest case, and as the last line the name for `equivalent.txt`."""
-    return [
-        f"    {line}".rstrip() for line in (*survivor["diff"].split("\n"), _nearest_case(survivor), survivor["name"])
-    ]
-
-
-def _nearest_case(survivor: Mapping[str, Any]) -> str:
-    if survivor["nearest"]:
-        return f"nearest case: {survivor['nearest']}, which detects a mutant of line {survivor['nearest_line']}"
-    if not survivor["interface"]:
-        return "nearest case: not known, because no case detects another mutant of this file"
-    verb = "are marked with" if survivor["by_mark"] else "use"
-    if not survivor["cases"]:
-        return f"nearest case: none, because no cases {verb} {survivor['interface']}"
-    return f"cases that {verb} {survivor['interface']}: {some_of(survivor['cases'], MOST_CASES)}"
 
 
 _CHECK_NAMES = {

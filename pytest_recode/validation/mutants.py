@@ -106,7 +106,7 @@ def chosen(found: Sequence[Mutant], wanted: str) -> tuple[int, Mutant]:
     near = f" (the nearest is {guess!r})" if guess else ""
     raise UserError(
         f"mutant {wanted!r}: the reference has no such mutant{near}: give a number from 1 to {len(found)}, or the name in the"
-        " last line of a survivor in the report of --recode-validate; --mutants lists all of them"
+        " last lines of a survivor in the report of --recode-validate; --mutants lists all of them"
     )
 
 

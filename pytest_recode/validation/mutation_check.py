@@ -116,7 +116,7 @@ def _unknown_mutants(task: Task, equivalent: Mapping[str, int], found: Mapping[s
             guess = nearest(name, found)
             hint = f" The nearest is: {guess}" if guess else ""
             problems.append(
-                f"{task.id}: equivalent.txt:{line}: names no mutant of the reference. Copy the last line of a survivor "
+                f"{task.id}: equivalent.txt:{line}: names no mutant of the reference. Copy a last line of a survivor "
                 f"in the report, or remove this line.{hint}"
             )
     return problems

@@ -265,7 +265,7 @@ WEAK: dict[str, str | None] = {
     "reference/answer.py": "from constants import TWO\n\n\ndef twice(x):\n    # exact\n    return x * TWO  # not x + x\n\n\ndef half(x):\n    return x / TWO\n",
 }
 DIFF = """\
-tiny: survives every case: answer.py:6 in twice (answer.twice)
+tiny: 2 mutants survive every case: answer.py:6 in twice (answer.twice)
     --- reference/answer.py
     +++ mutant/answer.py
     @@ -4,5 +4,5 @@
@@ -273,10 +273,12 @@ tiny: survives every case: answer.py:6 in twice (answer.twice)
          # exact
     -    return x * TWO  # not x + x
     +    return x / TWO  # not x + x
+ or +    return x  # not x + x
 
 
     nearest case: test_answer.py::test_twice, which detects a mutant of line 6
     answer.py twice: return x * TWO -> return x / TWO
+    answer.py twice: return x * TWO -> return x
 """
 
 

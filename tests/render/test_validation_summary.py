@@ -53,6 +53,38 @@ def test_a_survivor_names_its_cases(facts: dict[str, Any], line: str) -> None:
     assert lines[lines.index(place) :][1:5] == ["    -a", "    +b", f"    {line}", "    a.py f: a -> b"]
 
 
+def test_survivors_of_one_line_are_one_entry() -> None:
+    """Diffs that differ only in the new line are one diff; a mutant that changes more lines has a diff of its own."""
+    diffs = {
+        "-1": "--- a\n+++ b\n@@ -1,2 +1,2 @@\n x\n-y = 1\n+y = -1",
+        "0": "--- a\n+++ b\n@@ -1,2 +1,2 @@\n x\n-y = 1\n+y = 0",
+        "if": "--- a\n+++ b\n@@ -1,2 +1,3 @@\n x\n-y = 1\n+if x:\n+    y = 1",
+    }
+    group = [{**SURVIVOR, "name": f"a.py f: {name}", "diff": diff} for name, diff in diffs.items()]
+    lines = summary([check(survivors=[*group, {**SURVIVOR, "place": "a.py:9 in f"}])])
+    first = lines.index("tiny: 3 mutants survive every case: a.py:2 in f (a.f)")
+    other = lines.index("tiny: survives every case: a.py:9 in f (a.f)")
+    assert lines[first + 1 : other] == [
+        "    --- a",
+        "    +++ b",
+        "    @@ -1,2 +1,2 @@",
+        "     x",
+        "    -y = 1",
+        "    +y = -1",
+        " or +y = 0",
+        "    --- a",
+        "    +++ b",
+        "    @@ -1,2 +1,3 @@",
+        "     x",
+        "    -y = 1",
+        "    +if x:",
+        "    +    y = 1",
+        "    cases that use a.f: t.py::test_0, t.py::test_1, t.py::test_2 and 2 more",
+        *(f"    a.py f: {name}" for name in diffs),
+        "",
+    ]
+
+
 def test_a_check_without_answers_has_no_row_unless_it_grades_nothing() -> None:
     facts = [check(check=name, answers=0, tried=0, noticed=0, seconds=0.0) for name in ("right", "canary")]
     assert [line.split()[:3] for line in summary(facts)[1:]] == [["tiny", "canary", "ok"]]
