@@ -59,6 +59,8 @@ def test_a_draft_has_what_a_task_needs_and_validates(
     assert re.search(r"^numpy==\d", (task / "environment/requirements.txt").read_text(), re.MULTILINE)
     tests = (task / "tests/test_quantiles.py").read_text()
     assert "n = size(rng, " in tests
+    assert "near(rng, 0.9)" in tests  # two calls that differ in this number only
+    assert "near(rng, 0.1)" in tests
     assert "assert_unmodified(candidate.levels.quantiles.weighted_quantile" in tests
     for step in ("instruction.md", "paper.md", "feedback.yaml", "proofs", "edge cases", "canary"):
         assert step in done.stdout

@@ -10,7 +10,7 @@ from pytest_recode.drafting.findings import Finding, hazards
 from pytest_recode.drafting.generators import NotDrawable, source_of
 from pytest_recode.drafting.licences import Licence
 from pytest_recode.drafting.plans import PLANS, drawn_sizes, fixed_sizes
-from pytest_recode.drafting.recorded_values import Call
+from pytest_recode.drafting.recorded_values import Call, outline
 from pytest_recode.drafting.rehearsing import Rehearsal, Trial, rehearse
 from pytest_recode.drafting.repository import Closure, Module, Repository
 from pytest_recode.faults import UserError
@@ -23,6 +23,33 @@ SEEDS = tuple(range(50))
 
 Chosen = dict[str, list[Case]]
 Results = dict[tuple[str, int], bytes]
+
+
+def most_different(calls: Sequence[Call], most: int) -> list[Call]:
+    """At most `most` calls, one after the other that which differs most from those before: in types, shapes and texts, then in the number of
+    arguments with other numbers."""
+    left, chosen = list(calls), list[Call]()
+    kinds: set[object] = set()
+    numbers: set[tuple[str, object]] = set()
+
+    def newness(call: Call) -> tuple[bool, int]:
+        return _kind(call) not in kinds, len(_numbers(call) - numbers)
+
+    while left and len(chosen) < most:
+        best = max(left, key=newness)  # the earliest of equals
+        left.remove(best)
+        chosen.append(best)
+        kinds.add(_kind(best))
+        numbers.update(_numbers(best))
+    return chosen
+
+
+def _kind(call: Call) -> object:
+    return tuple((name, outline(value, numbers=False)) for name, value in call.arguments)
+
+
+def _numbers(call: Call) -> set[tuple[str, object]]:
+    return {(name, outline(value, numbers=True)) for name, value in call.arguments}
 
 
 def rehearsed(
@@ -66,6 +93,8 @@ def rehearsed(
             said = next((each for each in reversed(tried) if each), "its arrays are too large to be kept")
             notes[name].append(f"a recorded call became no case: with inputs like its own, the function {said}")
             continue
+        if any(_body(drafts[case]) == _body(other) for other in chosen.get(name, ())):  # which draws the same
+            continue
         trials = _trials(rehearsal, case)
         final = f"{name}_{len(chosen.get(name, [])) + 1}"
         draft = drafts[case]
@@ -108,6 +137,11 @@ def _is_of(case: Case, name: str) -> bool:
     return case.call.function == name
 
 
+def _body(case: Case) -> list[str]:
+    """The statements that draw, without name and docstring."""
+    return case.source.splitlines()[2:]
+
+
 def _trials(rehearsal: Rehearsal, case: str) -> list[Trial]:
     return [rehearsal.trials[case, seed] for seed in SEEDS if (case, seed) in rehearsal.trials]
 
@@ -128,9 +162,8 @@ def _alternatives(name: str, number: int, call: Call, fixed: frozenset[int]) -> 
         except NotDrawable:
             continue
         body = source.replace(case, "", 1).replace(plan.words or " ", "")
-        drawn = frozenset(sizes.names)
         made.setdefault(
-            body, Case(name=case, source=source, call=call, words=plan.words, drawn_sizes=drawn, modified=False)
+            body, Case(name=case, source=source, call=call, words=plan.words, sizes=sizes.names, modified=False)
         )
     return list(made.values())
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_recode.drafting.choosing import by_reading, rehearsed, repeated
+from pytest_recode.drafting.choosing import by_reading, most_different, rehearsed, repeated
 from pytest_recode.drafting.draft import Case
 from pytest_recode.drafting.findings import Finding, hazards, kind_of_function
 from pytest_recode.drafting.licences import Licence, permitted
@@ -18,7 +18,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.sandboxes import Sandbox
 
 MOST_CALLS = 6
-"""Recorded calls of one function, distinct in types, shapes and texts."""
+"""Recorded calls of one function that become cases: of different types, shapes and texts, then of different numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +143,7 @@ def _recordings(
 
 def _distinct(recordings: Sequence[Recording], name: str) -> list[Call]:
     calls = [call for each in recordings for call in each.calls if call.function == name]
-    return list({str((call.args, call.kwargs)): call for call in calls}.values())[:MOST_CALLS]
+    return most_different(list({str((call.args, call.kwargs)): call for call in calls}.values()), MOST_CALLS)
 
 
 def _unrecorded(recordings: Sequence[Recording], name: str) -> list[str]:

@@ -24,14 +24,14 @@ _DRAWING = Path(__file__).with_name("drawing.py.txt")
 class Case:
     """A recorded call whose inputs are drawn by the function `name` of `source`. `words`: how close they are to the recorded ones.
 
-    `drawn_sizes`: the recorded sizes of arrays in whose place others are drawn.
+    `sizes`: for each recorded size of arrays in whose place another is drawn, its expression in `source`.
     """
 
     name: str
     source: str
     call: Call
     words: str
-    drawn_sizes: frozenset[int]
+    sizes: Mapping[int, str]
     modified: bool
 
 

@@ -211,6 +211,20 @@ def _parameter(name: Any) -> str:
     return name if isinstance(name, str) and re.fullmatch(r"\*\d{1,6}", name) else _identifier(name)
 
 
+def outline(value: Value, *, numbers: bool) -> object:
+    """What is the same for two values that differ in the elements of their arrays only, and without `numbers` in numbers outside of arrays, too."""
+    if isinstance(value, Array):
+        return value.dtype, value.shape, value.traits, value.as_list
+    if isinstance(value, Scalar):
+        counts = numbers or value.value is None or isinstance(value.value, bool | str | bytes)
+        return type(value.value).__name__, value.dtype, repr(value.value) if counts else ""
+    if isinstance(value, Sequence):
+        return value.container, tuple(outline(item, numbers=numbers) for item in value.items)
+    if isinstance(value, Mapping):
+        return value.keys, tuple(outline(item, numbers=numbers) for item in value.values)
+    return value
+
+
 def arrays_in(value: Value) -> Iterator[Array]:
     """The arrays within a value, in order."""
     if isinstance(value, Array):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 
 from pytest_recode.drafting.cutting import Cut
 from pytest_recode.drafting.draft import Case
+from pytest_recode.drafting.relations import constant_relations
 from pytest_recode.drafting.stubs import Function, functions_of
 from pytest_recode.drafting.variation import unvaried_arguments, unvaried_sizes
 from pytest_recode.verdict import legible
@@ -35,9 +37,16 @@ def checklist(cut: Cut) -> list[str]:
         )
     functions = functions_of(cut.target.tree)
     for name, cases in cut.cases.items():
-        steps += [f"tests/: {case.name} draws {case.words}; vary it more if you can" for case in cases if case.words]
+        by_words: dict[str, list[str]] = {}
+        for case in cases:
+            by_words.setdefault(case.words, []).append(case.name)
+        steps += [
+            f"tests/: {', '.join(names)} {'draws' if len(names) == 1 else 'draw'} {words}; vary these inputs more if you can"
+            for words, names in by_words.items()
+            if words
+        ]
         steps += _unvaried(name, functions[name], cases)
-        steps += [f"{name}: {note}" for note in cut.notes.get(name, ())]
+        steps += [f"{name}: {note}" for note in _counted(cut.notes.get(name, ()))]
     return [legible(" ".join(each.split())) for each in steps]
 
 
@@ -50,7 +59,16 @@ def _unvaried(name: str, function: Function, cases: Sequence[Case]) -> list[str]
         )
     if sizes := unvaried_sizes(cases):
         steps.append(f"tests/: {name} always gets {some_of(sizes, _MOST_SHOWN)}: draw this size if others are allowed")
+    if relations := constant_relations(cases):
+        steps.append(
+            f"tests/: {name} always gets {some_of(relations, _MOST_SHOWN)}: add cases in which this does not hold, or state it in the instruction"
+        )
     return steps
+
+
+def _counted(lines: Sequence[str]) -> list[str]:
+    """Each line once, with its number if there are several."""
+    return [line if count == 1 else f"{line} ({count} times)" for line, count in Counter(lines).items()]
 
 
 def nothing_cut(cut: Cut) -> str:
@@ -85,5 +103,5 @@ def _refusals(cut: Cut) -> list[str]:
     return [
         f"  {cut.target.name}.{name}: {' '.join(str(each).split())}"
         for name, found in cut.refused.items()
-        for each in found
+        for each in dict.fromkeys(found)
     ]

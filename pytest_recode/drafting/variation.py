@@ -39,13 +39,20 @@ def unvaried_sizes(cases: Sequence[Case]) -> list[str]:
                 of = name if len(arrays) == 1 else f"array {number} in {name}"
                 for axis, size in enumerate(array.shape):
                     sizes.setdefault(f"axis {axis} of {of}", set()).add(size)
-                    if size in case.drawn_sizes:
+                    if size in case.sizes:
                         drawn.add(f"axis {axis} of {of}")
     return [f"{axis} ({min(found)})" for axis, found in sizes.items() if len(found) == 1 and axis not in drawn]
 
 
 def _expressions(case: Case) -> Iterator[tuple[str, str | None]]:
     """The arguments of a case with their source, None if it is drawn."""
+    for name, value in sources_of_arguments(case).items():
+        names = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
+        yield name, ast.unparse(value) if names <= _FIXED_NAMES else None
+
+
+def sources_of_arguments(case: Case) -> dict[str, ast.expr]:
+    """The expression with which the source of a case makes each argument."""
     tree = ast.parse(case.source)
     assigned = {
         target.id: node.value
@@ -59,9 +66,7 @@ def _expressions(case: Case) -> Iterator[tuple[str, str | None]]:
         *(args.elts if isinstance(args, ast.Tuple) else ()),
         *(kwargs.values if isinstance(kwargs, ast.Dict) else ()),
     ]
-    for (name, _), value in zip(case.call.arguments, values, strict=True):
-        names = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
-        yield name, ast.unparse(value) if names <= _FIXED_NAMES else None
+    return {name: value for (name, _), value in zip(case.call.arguments, values, strict=True)}
 
 
 def _parameters(function: Function) -> list[str]:

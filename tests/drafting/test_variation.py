@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pytest_recode.drafting.choosing import most_different
 from pytest_recode.drafting.draft import Case
 from pytest_recode.drafting.generators import source_of
 from pytest_recode.drafting.plans import PLANS, Plan, drawn_sizes, fixed_sizes
 from pytest_recode.drafting.recorded_values import Call
+from pytest_recode.drafting.relations import constant_relations
 from pytest_recode.drafting.variation import unvaried_arguments, unvaried_sizes
 from tests.drafting.test_generators import call_of
 
@@ -24,8 +26,8 @@ def cases(calls: Sequence[Call], plan: Plan = PLANS[0]) -> list[Case]:
     made = []
     for call in calls:
         sizes = drawn_sizes(call, plan, fixed_sizes(calls))
-        source, drawn = source_of("draw", call, plan, sizes), frozenset(sizes.names)
-        made.append(Case(name="draw", source=source, call=call, words="", drawn_sizes=drawn, modified=False))
+        source = source_of("draw", call, plan, sizes)
+        made.append(Case(name="draw", source=source, call=call, words="", sizes=sizes.names, modified=False))
     return made
 
 
@@ -49,6 +51,28 @@ def test_an_argument_with_two_values_is_varied() -> None:
 def test_an_argument_that_stays_equal_to_a_drawn_size_is_varied() -> None:
     [found] = cases([call_of(POINTS[0], 0.3, 7)])
     assert "x2=7" not in unvaried_arguments(FUNCTION, [found])
+
+
+def test_relations_that_hold_in_all_cases_are_named() -> None:
+    """Of integers and axes; a number that is drawn near the recorded one is in no relation to a size."""
+    calls = [
+        call_of(RNG.normal(size=count), RNG.normal(size=(count, 5)), count, order, 2 * order, 31 + count)
+        for count, order in ((9, 1), (14, 2), (21, 2))
+    ]
+    assert constant_relations(cases(calls)) == ["x2 = axis 0 of x0", "x4 = 2 * x3"]
+
+
+def test_a_relation_of_sizes_is_named_if_the_inputs_keep_it() -> None:
+    calls = [call_of(RNG.normal(size=count), RNG.normal(size=2 * count + 1)) for count in (9, 14)]
+    found = {plan.sizes: constant_relations(cases(calls, plan)) for plan in PLANS}
+    always = ["axis 0 of x1 = 2 * axis 0 of x0 + 1"]
+    assert found == {"vary": [], "related": always, "near": [], "kept": always}
+
+
+def test_the_calls_that_are_chosen_differ_in_kind_and_then_in_numbers() -> None:
+    calls = [call_of(0.5, 3), call_of(0.5, 4), call_of(0.5, 4), call_of(0.7, 5), call_of(0.5, None), call_of(0.5, 3)]
+    assert most_different(calls, 3) == [calls[0], calls[4], calls[3]]
+    assert most_different(calls, 9)[3:4] == [calls[1]]
 
 
 def test_sizes_that_no_case_varies_are_named() -> None:

@@ -115,19 +115,19 @@ def _type_of(value: Any) -> str:
     return f"the function {name}" if name else f"a value of type {kind.__module__}.{kind.__qualname__}"
 
 
-def shape_key(found: Any) -> Any:
-    """What is the same for two values that differ in numbers only: types, shapes, texts, choices."""
+def shape_key(found: Any, numbers: bool = False) -> Any:
+    """What is the same for two values that differ in numbers only: types, shapes, texts, choices. With `numbers`, those outside of arrays, too."""
     kind = found["kind"]
     if kind == "array":
         return (kind, found["dtype"], tuple(found["shape"]), tuple(sorted(found["traits"])))
     if kind == "scalar":
         value = found["value"]
-        keep = value is None or isinstance(value, (bool, str, bytes))
+        keep = numbers or value is None or isinstance(value, (bool, str, bytes))
         return (kind, type(value).__name__, value if keep else None)
     if kind == "sequence":
-        return (kind, found["container"], tuple(map(shape_key, found["items"])))
+        return (kind, found["container"], tuple(shape_key(item, numbers) for item in found["items"]))
     if kind == "dict":
-        return (kind, tuple(found["keys"]), tuple(map(shape_key, found["values"])))
+        return (kind, tuple(found["keys"]), tuple(shape_key(item, numbers) for item in found["values"]))
     if kind == "set":
         return (kind, found["container"], tuple(found["items"]))
     return (kind, found.get("type"))

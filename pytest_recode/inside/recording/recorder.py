@@ -46,6 +46,9 @@ class _Recorder:
         self.process = os.getpid()
         self.local = threading.local()
         self.seen: dict[str, set[Any]] = {name: set() for name in functions}
+        self.numbers: dict[str, set[Any]] = {
+            name: set() for name in functions
+        }  # of calls that differ from others in numbers only
         self.counts: Counter[tuple[str, str]] = Counter()
         self.newest = time.monotonic()
 
@@ -67,12 +70,16 @@ class _Recorder:
         given = _by_name(original, args, kwargs)
         try:
             described = {each: self._described(each, value) for each, value in given.items()}
-            key = tuple((each, descriptions.shape_key(found)) for each, found in described.items())
+            key, numbers = (
+                tuple((each, descriptions.shape_key(found, numbers)) for each, found in described.items())
+                for numbers in (False, True)
+            )
             before = {each: _dumped(value) for each, value in given.items()}
         except descriptions.CannotDescribe as error:
             self.counts[name, str(error)] += 1
             return original(*args, **kwargs)
-        if key in self.seen[name]:
+        known = key in self.seen[name]
+        if known and (numbers in self.numbers[name] or len(self.numbers[name]) >= 2 * self.most):
             return original(*args, **kwargs)
         self.watch.begin()
         try:
@@ -83,7 +90,9 @@ class _Recorder:
             raise
         effects = self.watch.end()
         self.seen[name].add(key)
-        self.newest = time.monotonic()
+        self.numbers[name].add(numbers)
+        if not known:
+            self.newest = time.monotonic()
         positional = list(described)[: len(args)]
         call: dict[str, Any] = {
             "function": name,
