@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from pytest_recode.agents.headings import NAMED_FILE, interface_in
 from pytest_recode.agents.python_source import ends_in_a_string
-from pytest_recode.agents.values import DamagedError
+from pytest_recode.agents.values import DamagedError, shown
+from pytest_recode.wording import some_of
 
 _OPEN = re.compile(r" {0,3}(?P<ticks>`{3,}|~{3,})(?P<info>[^`\r]*)\r?$")
 PYTHON = {"python", "py", "python3"}
@@ -29,7 +30,7 @@ _CHANGES = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fence:
     """One piece of fenced code. `closed` is False if the answer ends within it. `before` is the last non-blank line above it; `line` is
-    the line that opens it (from 1), `depth` its indentation, which `text` still has."""
+    the line that opens it (from 1), `depth` its indentation, which `text` still has; `inner` are the lines that open fences within it."""
 
     info: str
     text: str
@@ -37,6 +38,20 @@ class Fence:
     before: str = ""
     line: int = 0
     depth: int = 0
+    inner: tuple[int, ...] = ()
+
+    @property
+    def unclosed(self) -> str:
+        """What to tell the model of a piece that is not closed. Only a line of backticks alone closes a fence, as in CommonMark."""
+        told = f"The code fence that line {self.line} opens is not closed: the answer was cut off, or the closing line is missing."
+        if not self.inner:
+            return told
+        rows = self.text.split("\n")
+        lines = [f"line {at} ({shown(rows[at - self.line - 1])})" for at in self.inner]
+        return (
+            f"{told} A closing line holds nothing else: one with words opens another fence, as here {some_of(lines, 3)}. If the code itself"
+            " has such a line, use a fence of four backticks."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +63,7 @@ class Found:
 
 
 def fences(text: str) -> tuple[Fence, ...]:
-    """All fences in order. Within a fence, a fence that names a language opens a nested one (a docstring may contain an example)."""
+    """All fences in order. Within a fence, a line of backticks with words opens a nested one (a docstring may contain an example)."""
     found: list[Fence] = []
     lines = text.split("\n")
     at = 0
@@ -59,11 +74,13 @@ def fences(text: str) -> tuple[Fence, ...]:
             continue
         opened = at
         body: list[str] = []
+        inner: list[int] = []
         ticks, depth = opener["ticks"], 1
         while at < len(lines) and depth:
             line = _OPEN.match(lines[at])
             if line is not None and line["ticks"].startswith(ticks):
                 depth += 1 if line["info"].strip() else -1
+                inner += [at + 1] if line["info"].strip() else []
             if depth:
                 body.append(lines[at])
             at += 1
@@ -76,6 +93,7 @@ def fences(text: str) -> tuple[Fence, ...]:
                 before=before.strip(),
                 line=opened,
                 depth=len(opener[0]) - len(opener[0].lstrip()),
+                inner=tuple(inner),
             )
         )
     return tuple(found)
@@ -86,9 +104,7 @@ def whole(text: str) -> tuple[Fence, ...]:
     pieces = fences(text)
     for number, piece in enumerate(pieces):
         if not piece.closed:
-            raise DamagedError(
-                f"The code fence that line {piece.line} opens is not closed: the answer was cut off, or the closing line is missing."
-            )
+            raise DamagedError(piece.unclosed)
         if number + 1 < len(pieces) and unsure(piece):
             raise DamagedError(
                 f"The code fences do not tell where the code that begins in line {piece.line} ends: a line of backticks is in one of "

@@ -87,7 +87,7 @@ def read(text: str, brief: Brief, slot: Slot, *, reindent: bool) -> Answer:
     cut_off = pieces and not pieces[-1].closed
     found = [piece.text for piece in pieces] or _LOOSE.findall(text)  # deeper than Markdown allows, within a list
     if cut_off or not found:
-        why = ("The last block of code in your answer is not closed: it was cut off.",) if cut_off else ()
+        why = (pieces[-1].unclosed,) if cut_off else ()
         unchanged = "Your answer has no whole block of code that begins with ```python: the file is unchanged."
         return Answer(problems=(*why, unchanged))
     if not pieces and ends_in_a_string(found[-1]):

@@ -171,16 +171,15 @@ def plain_lines(text: str) -> str:
 
 
 def without_thoughts(text: str) -> str:
-    """An answer without the thoughts at its beginning. Raises DamagedError if the thoughts do not end."""
-    start = text.lstrip()
+    """An answer without the thoughts at its beginning, each line at its place. Raises DamagedError if the thoughts do not end."""
     for tag in ("think", "thinking"):
-        if start.startswith(f"<{tag}>"):
-            _, found, rest = start.partition(f"</{tag}>")
+        if text.lstrip().startswith(f"<{tag}>"):
+            thoughts, found, rest = text.partition(f"</{tag}>")
             if not found:
                 raise DamagedError(
                     f"Your answer begins with <{tag}> and has no </{tag}>: it holds nothing but thoughts."
                 )
-            return rest
+            return "\n" * thoughts.count("\n") + rest
     return text
 
 

@@ -73,7 +73,7 @@ def parse(text: str, targets: Sequence[str]) -> Command | ProtocolError:
     argument, body = rest.strip(" \t`'\"[]<>"), "\n".join(lines[at:])
     if verb == "REPLACE":
         opened = sum(bool(_FENCE.match(line)) for line in lines[:at]) % 2 == 1
-        return _replace(argument, body, targets, reflection, opened=opened)
+        return _replace(argument, body, targets, reflection, opened=opened, above=at)
     behind = body
     if verb in ("READ", "RETRIEVE") and not argument:
         behind = body.strip().partition("\n")[2] if verb == "READ" else ""
@@ -130,9 +130,10 @@ def _more(verb: str, behind: str, argument: str) -> ProtocolError | None:
 
 
 def _replace(
-    argument: str, body: str, targets: Sequence[str], reflection: str, *, opened: bool
+    argument: str, body: str, targets: Sequence[str], reflection: str, *, opened: bool, above: int
 ) -> Command | ProtocolError:
-    """`opened`: a fence was opened before the word REPLACE, so the code ends with the line that closes it."""
+    """`opened`: a fence was opened before the word REPLACE, so the code ends with the line that closes it. `above`: the number of lines of the
+    answer above `body`."""
     path = argument.removeprefix("./")
     if path and path not in targets:
         return ProtocolError(
@@ -153,12 +154,13 @@ def _replace(
     lines = code.rstrip().split("\n")
     odd = sum(bool(_FENCE.match(line)) for line in lines) % 2
     if _FENCE.match(next((line for line in body.split("\n") if line.strip()), "")):
-        pieces = fences(body)
+        pieces = fences("\n" * above + body)
         if opened:  # one fence within another
             return ProtocolError(text=_WHICH_END)
         if not pieces or not pieces[0].closed:
-            return ProtocolError(text=f"The code fence is not closed: {_CUT_OFF}")
-        behind = "\n".join(body.split("\n")[pieces[0].line + pieces[0].text.count("\n") + 1 :])
+            why = pieces[0].unclosed if pieces else "The code fence is not closed."
+            return ProtocolError(text=f"{why} Nothing was done. Write all of it, shorter if need be.")
+        behind = "\n".join(body.split("\n")[pieces[0].line + pieces[0].text.count("\n") + 1 - above :])
         if len(pieces) > 1 or (behind.strip() and unsure(pieces[0])):
             return ProtocolError(text=_WHICH_END)
         if any(_LABEL.match(row) and _VERB.match(row.partition(":")[2].strip()) for row in behind.split("\n")):
@@ -181,7 +183,6 @@ _WHICH_END = (
     "The code fences in your answer do not tell where the code ends. Nothing was done. Write the code without a fence and with"
     " nothing after it, or in one fence of four backticks."
 )
-_CUT_OFF = "the code may be cut off, and nothing of it was written. Write all of it, shorter if need be."
 
 
 def _plain(text: str) -> str:

@@ -356,7 +356,7 @@ def test_any_text_in_a_replace_of_recode_h(text: str, spelling: str) -> None:
         return  # it is the other form, with a fence
     read = recode_h_protocol.parse(REPLACES[spelling].replace("{}", text), (PATH,))
     if isinstance(read, ProtocolError):
-        assert "Nothing was done." in read.text or "nothing of it was written" in read.text
+        assert "Nothing was done." in read.text
         return
     # the plain form ends with the answer, so that empty lines at its end are not part of the code
     code = text.rstrip("\n") if spelling == "plain" else text

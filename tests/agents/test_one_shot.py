@@ -96,6 +96,23 @@ def test_changes_of_a_file_are_not_taken_for_the_file(changes: str, form: str) -
     )
 
 
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        ("``` That is all.", 'one with words opens another fence, as here line 6 ("``` That is all.").'),
+        ("``` That is all.\n```", 'one with words opens another fence, as here line 6 ("``` That is all.").'),
+        ("``` a\n```python b.py\n```\n", 'as here line 6 ("``` a"), line 7 ("```python b.py").'),
+        ("y = ", "the answer was cut off, or the closing line is missing. Nothing was written."),
+    ],
+)
+@pytest.mark.parametrize("before", ["I write\nall of\nthe file:", "<think>\nSo:\n</think>"], ids=["", "thoughts"])
+def test_why_a_fence_is_not_closed(before: str, end: str, told: str) -> None:
+    """Lines are counted as the model wrote them."""
+    [problem] = read(f"{before}\n```python\nx = 1\n{end}", ONE).problems
+    assert problem.startswith("The code fence that line 4 opens is not closed: the answer was cut off, or")
+    assert told in problem
+
+
 def test_code_may_hold_fences() -> None:
     code = '"""Use it:\n\n```python\nsolve(1)\n```\n"""\nx = 1'
     assert files(f"```python\n{code}\n```", ONE).files == {"solver.py": code}

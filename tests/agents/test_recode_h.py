@@ -147,7 +147,10 @@ def test_the_word_action_within_a_reflection_is_no_label(reflection: str) -> Non
         (said("REPLACE\n```python\n```"), "REPLACE needs the whole new text"),
         (said("REPLACE other.py\nx = 1"), "REPLACE writes a target (solver.py), not 'other.py'"),
         (said("REPLACE import math\nx = 1"), "REPLACE writes a target (solver.py), not 'import math'"),
-        (said("REPLACE\n```python\nx = 1\n"), "The code fence is not closed: the code may be cut off"),
+        (
+            said("REPLACE\n```python\nx = 1\n"),
+            "The code fence that line 4 opens is not closed: the answer was cut off, or the closing line is missing. Nothing was done.",
+        ),
         (said("REPLACE\n```python\nx\n```\nor\n```python\ny\n```"), "The code fences in your answer do not tell"),
         (said("REPLACE\nx = 1\n```\nThat is all."), "The code fences in your answer do not tell"),
         ("x" * 2_000_000, "Your answer has 2000000 characters"),
