@@ -21,6 +21,7 @@ from typing import NoReturn
 from pytest_recode.faults import GraderError, SandboxError, UserError
 from pytest_recode.inside.wire import frames, messages
 from pytest_recode.oracle.kept_graders import Collected, KeptGraders
+from pytest_recode.oracle.patience import Patience
 from pytest_recode.oracle.programs import GRADER, import_roots
 from pytest_recode.oracle.steps import exception_of
 from pytest_recode.oracle.switchboard import (
@@ -236,9 +237,16 @@ class _SeparateGrading:
 
     def _follow(self, grader: Connection) -> None:
         """Read steps until the grader is done. Raises `_GraderEndedError` where another grader has to judge the rest."""
+        patience = Patience(
+            grader,
+            "grader",
+            self.limits.test_seconds,
+            lambda seconds: self.switchboard.put_off(self.progress.open, seconds),
+        )
         while True:
+            patience.begin()
             deadline = self._grader_deadline()
-            fill = frames.connection_filler(grader, deadline)
+            fill = frames.connection_filler(patience, deadline)
             try:
                 frame = frames.fill_prefix(fill, 1 << 40)
                 if frame.kind == frames.TO_CANDIDATE:
@@ -257,6 +265,7 @@ class _SeparateGrading:
                     return
             except TimeoutError:
                 not_if_stopped_since(self.start)
+                patience.check()
                 self._grader_ended(f"the test did not end within {self.limits.test_seconds:g} s", "timeout")
             except (EOFError, ConnectionError):
                 how = how_it_ended(grader) or "closed its pipe"

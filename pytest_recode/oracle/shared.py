@@ -17,6 +17,7 @@ from typing import Any
 from pytest_recode.faults import GraderError, SandboxError
 from pytest_recode.inside.shared_grader import import_scan
 from pytest_recode.inside.wire import frames, messages
+from pytest_recode.oracle.patience import Patience
 from pytest_recode.oracle.programs import SHARED_BESIDE, SHARED_PYTEST, SHARED_UNITTEST, import_roots
 from pytest_recode.oracle.steps import exception_of
 from pytest_recode.oracle.switchboard import how_it_ended, launch, not_if_stopped_since
@@ -134,9 +135,11 @@ class _SharedGrading:
         self.begin(connection, targets)
         self.since = time.monotonic()
         self.start = self.start or self.since
+        patience = Patience(connection, "judge", self.task.limits.test_seconds, self._put_off)
         try:
             while not self.done:
-                self._step(frames.receive_message(connection, _MESSAGE_LIMIT, self._deadline()))
+                patience.begin()
+                self._step(frames.receive_message(patience, _MESSAGE_LIMIT, self._deadline()))
         except TimeoutError:
             not_if_stopped_since(self.start)
             self.unreported = ("timeout", self._too_slow(), None)
@@ -173,6 +176,10 @@ class _SharedGrading:
         if self.task.oracle.script:
             return self.start + limits.test_seconds
         return min(self.start + limits.grading_seconds, self.since + limits.test_seconds)
+
+    def _put_off(self, seconds: float) -> None:
+        self.start += seconds
+        self.since += seconds
 
     def _too_slow(self) -> str:
         limits = self.task.limits

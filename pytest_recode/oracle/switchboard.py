@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pytest_recode.faults import SandboxError
 from pytest_recode.inside.runtime.linux_isolation import FROM_OUTSIDE
 from pytest_recode.inside.wire import frames, messages
+from pytest_recode.oracle.patience import Patience
 from pytest_recode.oracle.programs import CANDIDATE, import_roots
 from pytest_recode.sandboxes import Connection, Program, Sandbox, waiting
 from pytest_recode.sandboxes.local_connection import WITH_PARENT
@@ -66,8 +67,9 @@ class Switchboard:
         self.began = time.monotonic()
         # Comparing an answer copies it: a quarter leaves room for the copy and for the expected value.
         self.answer_limit = (limits.memory_mb << 20) // 4
-        self.candidate: Connection | None = None
+        self.candidate: Patience | None = None
         self.another = False  # whether one more candidate will be needed: it is started in advance
+        self.case: OpenCase | None = None  # whose request is answered
         self._next: Future[Connection] | None = None
         self._executor = ThreadPoolExecutor(thread_name_prefix="recode-candidates")
         self._endings: list[Future[str]] = []
@@ -84,10 +86,12 @@ class Switchboard:
             if self.candidate is None:
                 launching = time.monotonic()
                 self._wait_ended()
-                self.candidate = self._next_candidate()
+                self.candidate = Patience(self._next_candidate(), "candidate", self.limits.test_seconds, self._credit)
                 launching = time.monotonic() - launching
                 case.since += launching  # the time of a launch is not counted
                 self.deadline += launching
+            self.case = case
+            self.candidate.begin()
             began = time.monotonic()
             deadline = min(self.deadline, began + self.limits.test_seconds - case.candidate_seconds)
             try:
@@ -108,6 +112,17 @@ class Switchboard:
                 left -= len(self._from_grader(grader, left))
             message: messages.NoAnswer = {"kind": reason.kind, "text": reason.text}
             frames.send_message(grader, message, time.monotonic() + _GRACE_SECONDS, kind=frames.LOST)
+
+    def _credit(self, seconds: float) -> None:
+        """The candidate had to wait for other programs: no limit counts that."""
+        self.put_off(self.case, seconds)
+        if self.case is not None:
+            self.case.candidate_seconds -= seconds
+
+    def put_off(self, case: OpenCase | None, seconds: float) -> None:
+        self.deadline += seconds
+        if case is not None:
+            case.since += seconds
 
     def end(self) -> None:
         """End the candidate, if there is one, in the background. The next request waits for that and launches another."""
@@ -170,19 +185,19 @@ class Switchboard:
             raise EOFError("the grader has ended")
         return data
 
-    def _to_candidate(self, candidate: Connection, data: bytes, deadline: float) -> None:
+    def _to_candidate(self, candidate: Patience, data: bytes, deadline: float) -> None:
         try:
             candidate.send(data, deadline)
         except TimeoutError:
-            raise self._too_slow() from None
+            raise self._too_slow(candidate) from None
         except ConnectionError:
             raise self._ended(candidate) from None
 
-    def _answer_prefix(self, candidate: Connection, sequence: bytes, deadline: float) -> frames.Frame:
+    def _answer_prefix(self, candidate: Patience, sequence: bytes, deadline: float) -> frames.Frame:
         try:
             frame = frames.fill_prefix(frames.connection_filler(candidate, deadline), self.answer_limit)
         except TimeoutError:
-            raise self._too_slow() from None
+            raise self._too_slow(candidate) from None
         except EOFError:
             raise self._ended(candidate) from None
         except frames.WireError as error:
@@ -191,7 +206,7 @@ class Switchboard:
             raise NoAnswerError("protocol", "the candidate sent garbage instead of an answer: a frame out of order")
         return frame
 
-    def _forward_answer(self, grader: Connection, candidate: Connection, answer: frames.Frame, deadline: float) -> None:
+    def _forward_answer(self, grader: Connection, candidate: Patience, answer: frames.Frame, deadline: float) -> None:
         """Forward an answer in pieces, so that the grader can learn in between that the rest will not come."""
         left = answer.header + answer.body
         data = frames.PREFIX.pack(frames.MAGIC, *answer)
@@ -200,7 +215,7 @@ class Switchboard:
                 try:
                     more = candidate.receive(min(left, frames.CHUNK), deadline)
                 except TimeoutError:
-                    raise self._too_slow() from None
+                    raise self._too_slow(candidate) from None
                 if not more:
                     raise self._ended(candidate)
                 left -= len(more)
@@ -217,9 +232,10 @@ class Switchboard:
                 return
             data = b""
 
-    def _too_slow(self) -> NoAnswerError:
-        """The exception to raise. Raises `SandboxError` where this process was stopped during the grading."""
+    def _too_slow(self, candidate: Patience) -> NoAnswerError:
+        """The exception to raise. Raises `SandboxError` where this process was stopped during the grading, and where others used the CPUs."""
         not_if_stopped_since(self.began)
+        candidate.check()
         late = time.monotonic() >= self.deadline
         seconds = f"the grading's {self.limits.grading_seconds:g}" if late else f"{self.limits.test_seconds:g}"
         return NoAnswerError("timeout", f"the candidate did not answer within {seconds} s")

@@ -133,7 +133,7 @@ KINDS = {
     "time": "a time limit passed during a wait, or before a turn was graded",
     "budget": "--recode-max-cost was spent",
     "cassette": "the answer is not in the cassette that is replayed",
-    "machine": "the machine ran out of open files, processes, memory or disk space",
+    "machine": "the machine ran out of open files, processes, memory or disk space, or was too busy for a time limit",
     "sandbox": "a sandbox could not start, or died",
     "grader": "the hidden tests gave no verdict",
     "user": "an error in a task, file or option that you must correct",

@@ -47,6 +47,12 @@ class Connection(Protocol):
     def receive(self, size: int, deadline: float) -> bytes:
         """Read 1 to `size` bytes; b"" if the program has ended."""
 
+    def waited(self) -> float:
+        """The seconds since its start in which the program was ready to run and other programs used the CPUs; 0.0 where that is unknown.
+
+        A time limit does not count them. A program must not be able to lengthen them, so what its own processes use is not in them.
+        """
+
     def kill(self) -> str:
         """End the program and every process it started, and release its resources; idempotent.
 

@@ -9,27 +9,18 @@ import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 from pytest_recode.faults import SandboxError, UserError
+from pytest_recode.inside.runtime.monitor import ASKED
 from pytest_recode.sandboxes import waiting
 from pytest_recode.sandboxes.addresses import on
-from pytest_recode.sandboxes.daemon import API_SECONDS, answering, client, connected, host, now
-from pytest_recode.sandboxes.interpreters import FIXED
-from pytest_recode.sandboxes.leftovers import mark
-from pytest_recode.sandboxes.shipping import WarmKey, boot_message, limits_message, source
-from pytest_recode.sandboxes.warm import WARM_SECONDS
+from pytest_recode.sandboxes.container_config import Wanted, config
+from pytest_recode.sandboxes.daemon import API_SECONDS, answering, client, connected, now
+from pytest_recode.sandboxes.shipping import boot_message, limits_message
+from pytest_recode.sandboxes.warm import WAITED_SECONDS, WARM_SECONDS
 from pytest_recode.task import Limits
 
-LABEL = "pytest-recode"
-RUN = "pytest-recode.run"
-OWNER = "pytest-recode.owner"
-HOST = "pytest-recode.host"
-
-_NOBODY = "65534:65534"
-_OWN_MB = 64  # for the first process of a container
-_OWN_PIDS = 8
 _DRAIN_SECONDS = 0.5
 _READ = 1 << 20
 _LINE = 1 << 16  # longest line of the report
@@ -37,18 +28,6 @@ _EVENT_SECONDS = 5  # how long a daemon may take to notice the end of a containe
 _LOOK_SECONDS = 10  # between two checks whether a container is paused while it loads
 _GLANCE = 0.1  # seconds; a shorter wait is only a poll
 _KILLED = "137"  # the exit code after SIGKILL
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What a container is created for; launches with equal values can use the same spare container."""
-
-    key: WarmKey
-    image: str
-    image_name: str  # for messages
-    memory_mb: int
-    disk_mb: int
-    pids: int
 
 
 class ContainerGone(Exception):
@@ -98,7 +77,7 @@ class Container:
             ) from exc
 
     def _create(self, wanted: Wanted, run: str) -> None:
-        self.id = self._docker.create_container_from_config(_config(self._docker, wanted, run))["Id"]
+        self.id = self._docker.create_container_from_config(config(self._docker, wanted, run))["Id"]
         # The SDK returns a reader; take the connection itself
         attached = self._docker.attach_socket(self.id, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
         self._response = getattr(attached, "_response", None)
@@ -164,6 +143,21 @@ class Container:
                 more = self._more(deadline)
             if not more:
                 return b""
+
+    def waited(self) -> float:
+        import docker.errors
+
+        self._status.pop("waited", None)
+        deadline = time.monotonic() + WAITED_SECONDS
+        try:
+            with answering(self._address):
+                self._docker.kill(self.id, ASKED.name)
+            while "waited" not in self._status and self._more(deadline):
+                if self._wire:  # an answer of the program's, at last
+                    return 0.0
+        except (docker.errors.APIError, TimeoutError):
+            return 0.0
+        return float(self._status.get("waited", 0.0))
 
     @contextmanager
     def _unless_paused(self) -> Iterator[None]:
@@ -298,51 +292,6 @@ class Container:
             raise SandboxError(
                 f"docker{on(self._address)} lost container {self.id[:12]}: its stream ended without a report; was the daemon restarted?"
             )
-
-
-def _config(docker: Any, wanted: Wanted, run: str) -> dict[str, Any]:
-    from docker.types import LogConfig, Ulimit
-
-    memory = f"{wanted.memory_mb + wanted.disk_mb + _OWN_MB}m"  # the files in a tmpfs count as memory
-    file_size = wanted.disk_mb << 20
-    # `most_files` in inside/runtime/launch.py: each uses a kilobyte of kernel memory
-    inodes = wanted.disk_mb * 256 + 1024
-    host_config = docker.create_host_config(
-        network_mode="none",
-        read_only=True,
-        cap_drop=["ALL"],
-        security_opt=["no-new-privileges"],
-        mem_limit=memory,
-        memswap_limit=memory,
-        nano_cpus=10**9,
-        pids_limit=wanted.pids + _OWN_PIDS,
-        tmpfs={
-            "/tmp": f"rw,exec,nosuid,nodev,mode=1777,size={wanted.disk_mb}m,nr_inodes={inodes}",
-            "/dev/shm": f"rw,noexec,nosuid,nodev,mode=1777,size={min(64, wanted.disk_mb)}m,nr_inodes={inodes}",
-        },
-        ulimits=[
-            Ulimit(name="core", soft=0, hard=0),
-            Ulimit(name="nofile", soft=1024, hard=1024),
-            Ulimit(name="fsize", soft=file_size, hard=file_size),
-        ],
-        log_config=LogConfig(type="none"),
-        auto_remove=True,
-    )
-    config: dict[str, Any] = docker.create_container_config(
-        image=wanted.image,
-        command=[],
-        entrypoint=["python3", "-s", "-B", "-c", source("runtime.bootstrap")],
-        user=_NOBODY,
-        hostname="sandbox",
-        working_dir="/tmp",
-        environment={**FIXED, "HOME": "/tmp/home"},
-        labels={LABEL: "1", RUN: run, OWNER: mark(run), HOST: host()},
-        stdin_open=True,
-        stop_signal="SIGKILL",  # a daemon that restarts would wait 10 s after SIGTERM
-        host_config=host_config,
-    )
-    config.update(StdinOnce=True, AttachStdin=True, AttachStdout=True, AttachStderr=True, Tty=False)
-    return config
 
 
 def _await(wire: socket.socket, event: int, deadline: float) -> None:

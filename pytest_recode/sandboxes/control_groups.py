@@ -44,11 +44,13 @@ class Group:
     """The group of one launch: a directory in each hierarchy, and the open files that the launch receives."""
 
     directories: tuple[Path, ...]
-    events: int | None  # counts the processes that the kernel has killed for memory
+    counters: Mapping[
+        str, int
+    ]  # "kills": counts the processes that the kernel has killed for memory; "cpu": their CPU time
     joins: tuple[int, ...]  # a process that writes "0" joins
 
     def descriptors(self) -> list[int]:
-        return [*([] if self.events is None else [self.events]), *self.joins]
+        return [*self.counters.values(), *self.joins]
 
     def close(self) -> None:
         """Close the files, which the launch has."""
@@ -68,7 +70,7 @@ def make(limits: Limits, *, memory: bool) -> Group | None:
     name = str(next(_numbers))
     made: list[Path] = []
     opened: list[int] = []
-    events = None
+    counters: dict[str, int] = {}
     try:
         for each in hierarchies():
             if not memory and each.controllers == ("memory",):
@@ -79,14 +81,18 @@ def make(limits: Limits, *, memory: bool) -> Group | None:
             if memory and "memory" in each.controllers:
                 _limit_memory(each.version, directory, (limits.memory_mb + limits.disk_mb + _OWN_MB) << 20)
                 file = "memory.oom_control" if each.version == 1 else "memory.events"
-                events = os.open(directory / file, os.O_RDONLY)
+                counters["kills"] = os.open(directory / file, os.O_RDONLY)
+            if "cpu" in each.controllers:
+                with suppress(FileNotFoundError):  # version 1 may count in another hierarchy
+                    file = "cpuacct.usage" if each.version == 1 else "cpu.stat"
+                    counters["cpu"] = os.open(directory / file, os.O_RDONLY)
             opened.append(os.open(directory / "cgroup.procs", os.O_WRONLY))
     except OSError:
-        group = Group(directories=tuple(made), events=events, joins=tuple(opened))
+        group = Group(directories=tuple(made), counters=counters, joins=tuple(opened))
         group.close()
         group.remove()
         return None
-    return Group(directories=tuple(made), events=events, joins=tuple(opened)) if made else None
+    return Group(directories=tuple(made), counters=counters, joins=tuple(opened)) if made else None
 
 
 def limits_memory() -> bool:
@@ -178,7 +184,7 @@ def _usable(hierarchy: Hierarchy) -> bool:
         return False
     finally:
         if directory is not None:
-            Group(directories=(directory, directory.parent), events=None, joins=()).remove()
+            Group(directories=(directory, directory.parent), counters={}, joins=()).remove()
     return True
 
 

@@ -16,7 +16,8 @@ from pytest_recode.faults import SandboxError
 from pytest_recode.owned_directory import alive
 from pytest_recode.sandboxes import Connection, Program, SandboxContext, SandboxKind, ssh_tunnel
 from pytest_recode.sandboxes.addresses import in_use, on, shown
-from pytest_recode.sandboxes.containers import HOST, LABEL, OWNER, Container, ContainerGone, Wanted
+from pytest_recode.sandboxes.container_config import HOST, LABEL, OWNER, Wanted
+from pytest_recode.sandboxes.containers import Container, ContainerGone
 from pytest_recode.sandboxes.daemon import client, connected, host, unanswered, wait_removed
 from pytest_recode.sandboxes.images import BASE, base_image, image_for
 from pytest_recode.sandboxes.leftovers import reap_directories

@@ -11,7 +11,7 @@ from multiprocessing.reduction import recv_handle
 from pytest_recode import sandboxes
 from pytest_recode.faults import SandboxError, UserError
 from pytest_recode.sandboxes import Program, Sandbox, SandboxContext
-from pytest_recode.sandboxes.launch_server import Launch, LaunchAddress, Refused
+from pytest_recode.sandboxes.launch_server import WAITED, Launch, LaunchAddress, Refused
 from pytest_recode.sandboxes.local_connection import WITH_PARENT, LocalConnection
 from pytest_recode.task import Environment, Limits
 
@@ -63,7 +63,10 @@ class LaunchClient:
             raise
         number = server.fileno()
         launched = self._launched[number] = LocalConnection(
-            wire, lambda grace: self._end(server, grace), lambda: self._release(number, server)
+            wire,
+            lambda grace: self._end(server, grace),
+            lambda: self._release(number, server),
+            lambda: _waited(server),
         )
         return launched
 
@@ -89,6 +92,14 @@ class LaunchClient:
         with server, suppress(OSError, EOFError):
             server.send(None)
             server.recv()
+
+
+def _waited(server: Connection) -> float:
+    try:
+        server.send(WAITED)
+        return float(server.recv())
+    except (OSError, EOFError):  # the controlling process is gone
+        return 0.0
 
 
 def _error(refused: Refused) -> Exception:

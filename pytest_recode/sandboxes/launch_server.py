@@ -1,7 +1,8 @@
 """One process launches for all workers of a machine, so that they share warm parents: sixteen workers import a program's modules once.
 
 Runs in the controlling process. A worker (`launch_client.py`) opens a connection for each launch, sends what to launch, and gets the
-descriptor of the wire to the program. It sends when to end the program, and then that it has closed the wire; both are answered. If it
+descriptor of the wire to the program. It asks how long the program had to wait for others, sends when to end it, and then that it has
+closed the wire; each is answered. If it
 is gone, the program ends too. The bytes of programs never pass through this process.
 """
 
@@ -24,6 +25,7 @@ from pytest_recode.sandboxes import Program, Sandbox, SandboxContext, SandboxKin
 from pytest_recode.sandboxes.local_connection import LocalConnection
 from pytest_recode.task import Environment, Limits
 
+WAITED = "waited"  # the question how long a program had to wait
 _WAITING = 128  # connections that are not accepted yet
 
 
@@ -112,7 +114,9 @@ class LaunchServer:
             try:
                 connection.send(None)
                 launched.hand_over(lambda fd: send_handle(connection, fd, None))
-                grace = connection.recv()
+                while (asked := connection.recv()) == WAITED:
+                    connection.send(launched.waited())
+                grace = asked
             finally:
                 ended = _ended(launched, grace)
                 with suppress(OSError, EOFError):

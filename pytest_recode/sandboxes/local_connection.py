@@ -18,16 +18,21 @@ class LocalConnection:
     """A `Connection` over a socket pair.
 
     `end` ends the program and returns how it had ended before; its argument are the seconds in which a program that is ending may
-    report how. `release` is called when the wire is closed: some programs end only then.
+    report how. `release` is called when the wire is closed: some programs end only then. `waited` returns how long it had to wait.
     """
 
     def __init__(
-        self, wire: socket.socket, end: Callable[[float], str], release: Callable[[], None] = lambda: None
+        self,
+        wire: socket.socket,
+        end: Callable[[float], str],
+        release: Callable[[], None] = lambda: None,
+        waited: Callable[[], float] = float,
     ) -> None:
         wire.setblocking(False)
         self._wire = wire
         self._end = end
         self._release = release
+        self._waited = waited
         self._how: str | None = None
 
     def send(self, data: bytes | memoryview, deadline: float) -> None:
@@ -50,6 +55,9 @@ class LocalConnection:
                 _await(self._wire, select.POLLIN, deadline)
             except OSError:  # reset, because it ended with unread bytes; or closed by `kill`
                 return b""
+
+    def waited(self) -> float:
+        return self._waited() if self._how is None else 0.0
 
     def kill(self) -> str:
         if self._how is None:

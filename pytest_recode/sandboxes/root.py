@@ -55,9 +55,13 @@ class Root:
     def kill(self) -> None:
         """Kill the process. bwrap has dropped its privileges and cannot kill its child, so the child is killed too."""
         self._process.kill()
+        self.signal_inner(signal.SIGKILL)
+
+    def signal_inner(self, number: signal.Signals) -> None:
+        """Send a signal to the process inside bwrap, if there is one."""
         if self._inner is not None:
             with suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._inner, signal.SIGKILL)
+                signal.pidfd_send_signal(self._inner, number)
 
     def wait_gone(self) -> None:
         """Wait until all processes inside bwrap have ended. Raises `SandboxError` if that takes too long.

@@ -145,7 +145,7 @@ def boot_message(main: str, key: WarmKey, setup: Mapping[str, Any]) -> bytes:
 
 
 def limits_message(limits: Limits, *, persistent: bool) -> dict[str, Any]:
-    """The limits as `Limits` of `inside/runtime/launch.py` reads them."""
+    """The limits as `Limits` of `inside/runtime/monitor.py` reads them."""
     return {
         "memory_mb": limits.memory_mb,
         "disk_mb": limits.disk_mb,

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from pytest_recode.faults import SandboxError
+from pytest_recode.inside.runtime.monitor import ASKED
 from pytest_recode.sandboxes import control_groups, waiting
 from pytest_recode.sandboxes.local_connection import WITH_PARENT, LocalConnection
 from pytest_recode.sandboxes.root import KILL_SECONDS, Root
@@ -22,6 +23,7 @@ from pytest_recode.task import Limits
 
 WARM_SECONDS = 300.0  # for the imports of a warm parent
 START_SECONDS = 120.0  # launches of other workers may be before it
+WAITED_SECONDS = 10.0  # for the monitor of a launch on a busy machine
 
 Mode = Literal["nested", "alone", "plain"]
 
@@ -62,6 +64,7 @@ class WarmParent:
         self._fault: dict[str, Any] | None = None
         self._up: set[int] = set()
         self._ended: dict[int, dict[str, Any]] = {}
+        self._waited: dict[int, float] = {}  # what the monitors of launches answered
         self._mode: Mode = mode
         self._persistent = persistent
         self._since = root.stderr_size()  # output before this parent's
@@ -107,7 +110,7 @@ class WarmParent:
                 number = self._numbers
                 fields = {
                     **self._limits(limits, directory),
-                    "counts_kills": group is not None and group.events is not None,
+                    "counts": [] if group is None else [*group.counters],
                 }
                 message = json.dumps({"launch": number, "limits": fields}).encode()
                 with theirs:
@@ -136,7 +139,7 @@ class WarmParent:
         except BaseException:
             ours.close()
             raise
-        return LocalConnection(ours, lambda grace: self.end(number, grace), self._release)
+        return LocalConnection(ours, lambda grace: self.end(number, grace), self._release, lambda: self.waited(number))
 
     def _release(self) -> None:
         """Called after a launch: closes a parent that was started for a single launch."""
@@ -167,6 +170,20 @@ class WarmParent:
             if self._mode != "alone":  # there the processes end when the parent is closed
                 self._remove_group(number)
         return str(self._ended.pop(number, {}).get("how", ""))
+
+    def waited(self, number: int) -> float:
+        """The seconds that a launch had to wait for other programs, since it was started; 0.0 if its monitor does not answer."""
+        try:
+            with self._changed:
+                self._waited.pop(number, None)
+                if self._mode == "alone":
+                    self._root.signal_inner(ASKED)
+                else:
+                    self._order("waited", number)
+                self._hear_until(lambda: number in self._waited or number in self._ended, WAITED_SECONDS)
+        except (TimeoutError, ParentGone):
+            return 0.0
+        return self._waited.pop(number, 0.0)
 
     def _remove_group(self, number: int) -> None:
         group = self._groups.pop(number, None)
@@ -266,6 +283,8 @@ class WarmParent:
             self._ready = True
         elif "up" in message:
             self._up.add(message["up"])
+        elif "waited" in message:
+            self._waited[message["waited"]] = message["seconds"]
         elif "ended" in message:
             self._ended[message["ended"]] = message
         else:
@@ -284,7 +303,7 @@ def start_parent(
 ) -> WarmParent:
     """Start a first warm parent. `argv` must end with an interpreter. Does not wait for its imports.
 
-    Mode "alone": the parent serves one launch and ends with it. `each`: fields of launch.py's `Limits` that all launches share.
+    Mode "alone": the parent serves one launch and ends with it. `each`: fields of monitor.py's `Limits` that all launches share.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:

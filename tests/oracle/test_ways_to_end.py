@@ -189,6 +189,9 @@ class Doomed:
                 if RUN.encode() in Path(f"/proc/{parent}/environ").read_bytes():
                     self._kill([parent, *linux_isolation.descendants(parent)])
 
+    def waited(self) -> float:
+        return self._connection.waited()
+
     def kill(self) -> str:
         return self._connection.kill()
 

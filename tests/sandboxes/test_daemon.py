@@ -14,7 +14,7 @@ from pytest_recode.faults import SandboxError
 from pytest_recode.oracle.judge import judge
 from pytest_recode.sandboxes import Sandbox, SandboxContext, docker_
 from pytest_recode.sandboxes.conformance import Bench, until
-from pytest_recode.sandboxes.containers import RUN
+from pytest_recode.sandboxes.container_config import RUN
 from pytest_recode.sandboxes.daemon import client
 from pytest_recode.task import Environment, Limits, Parts, Task
 from tests.sandboxes.conftest import IMAGE, usable

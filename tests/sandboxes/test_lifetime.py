@@ -22,7 +22,7 @@ from pytest_recode.inside.runtime import linux_isolation
 from pytest_recode.owned_directory import PREFIX
 from pytest_recode.sandboxes import Connection, Program, Sandbox, SandboxContext, bubblewrap, docker_, process
 from pytest_recode.sandboxes.conformance import Bench, marked, running, until
-from pytest_recode.sandboxes.containers import HOST, LABEL, OWNER, RUN
+from pytest_recode.sandboxes.container_config import HOST, LABEL, OWNER, RUN
 from pytest_recode.sandboxes.daemon import client, host
 from pytest_recode.sandboxes.fork_server_pool import IDLE_SECONDS
 from pytest_recode.sandboxes.leftovers import MARK, reap_directories, reap_processes

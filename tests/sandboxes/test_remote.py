@@ -17,7 +17,7 @@ from pytest_recode.faults import SandboxError
 from pytest_recode.sandboxes import SandboxContext, daemon, docker_, ssh_tunnel
 from pytest_recode.sandboxes.addresses import problem, shown
 from pytest_recode.sandboxes.conformance import Bench, until
-from pytest_recode.sandboxes.containers import RUN
+from pytest_recode.sandboxes.container_config import RUN
 from pytest_recode.sandboxes.daemon import client, unanswered
 from pytest_recode.task import Environment, Limits
 from tests.messages import assert_message

@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from . import launch, linux_isolation, seccomp
+from . import launch, linux_isolation, monitor, seccomp
 
 _POLL_SECONDS = 0.02
 _WIRE = 3
@@ -39,13 +39,13 @@ class Result(NamedTuple):
 
 class _Settings(NamedTuple):
     kind: str
-    limits: launch.Limits
+    limits: monitor.Limits
 
 
-_settings = _Settings("plain", launch.Limits(2048, 512, 128, True))
+_settings = _Settings("plain", monitor.Limits(2048, 512, 128, True))
 
 
-def configure(kind: str, limits: launch.Limits) -> None:
+def configure(kind: str, limits: monitor.Limits) -> None:
     """Set how commands are isolated. Called by the sandbox, once, before the program runs."""
     global _settings
     _settings = _Settings(kind, limits)
@@ -247,19 +247,19 @@ def _monitor(
     pids: Callable[[], list[int]],
 ) -> None:
     """Start the command, wait for it and report its status. Ends this process, and with it its pid namespace."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, launch.WAKING)
+    signal.pthread_sigmask(signal.SIG_BLOCK, monitor.WAKING)
     pid = os.fork()
     if pid == 0:
         _become(argv, cwd, env, output)
     os.close(output)
     while True:
-        signal.sigtimedwait(launch.WAKING, _POLL_SECONDS)
-        ended = launch.reap(pid)
+        signal.sigtimedwait(monitor.WAKING, _POLL_SECONDS)
+        ended = monitor.reap(pid)
         if ended is not None:
             status = os.WEXITSTATUS(ended) if os.WIFEXITED(ended) else -os.WTERMSIG(ended)
             launch.write_report(report, "status", str(status))
             os._exit(0)
-        excess = launch.past(_settings.limits, pids)
+        excess = monitor.past(_settings.limits, pids)
         if excess:
             launch.write_report(report, "killed", excess)
             os._exit(0)
@@ -272,7 +272,7 @@ def _become(argv: list[str], cwd: str, env: dict[str, str], output: int) -> None
         os.dup2(output, 1, inheritable=True)
         os.dup2(output, 2, inheritable=True)
         linux_isolation.close_all_but(0, 1, 2)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, launch.WAKING)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, monitor.WAKING)
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them; a command expects them
             signal.signal(number, signal.SIG_DFL)
         os.chdir(cwd)

@@ -4,7 +4,7 @@ Runs in the container's process 1. `bootstrap.py` calls `run`. Must end when the
 not let the program write to standard error, which carries its status reports.
 
 Standard input and output are the wire. Standard error is the report, lines of JSON that only this process can write:
-`{"ready": true}` or `{"fault": …, "module": …}`, and in the end `{"how": …}`. One byte on the wire starts the
+`{"ready": true}` or `{"fault": …, "module": …}`, `{"waited": …}` when the host sends a signal, and in the end `{"how": …}`. One byte on the wire starts the
 program. When the host closes the wire, the container ends.
 
 A persistent program runs in this very process, which no signal from inside the container can reach.
@@ -22,10 +22,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from . import fork_server, launch, linux_isolation
+from . import control_group, fork_server, launch, linux_isolation, monitor
 
 # "oom_kill 1" in either: kernel interface files, cgroup version 2 and 1
 _EVENTS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
+_USED = ("/sys/fs/cgroup/cpu.stat", "/sys/fs/cgroup/cpuacct/cpuacct.usage", "/sys/fs/cgroup/cpu,cpuacct/cpuacct.usage")
 _LAG_SECONDS = 0.2
 
 
@@ -50,7 +51,7 @@ def run(setup: dict[str, Any], install: fork_server.Install) -> None:
 
 def _serve(setup: dict[str, Any], main: launch.Main, reader: int, writer: int, report: int) -> None:
     fork_server.settle()
-    limits = launch.Limits(**setup["limits"])
+    limits = monitor.Limits(**setup["limits"])
     _report(report, {"ready": True})
     if not os.read(reader, 1):
         return
@@ -58,14 +59,21 @@ def _serve(setup: dict[str, Any], main: launch.Main, reader: int, writer: int, r
     if limits.persistent:
         how = _run_here(main, reader, writer, limits)
     else:
-        signal.pthread_sigmask(signal.SIG_BLOCK, launch.WAKING)
+        signal.pthread_sigmask(signal.SIG_BLOCK, monitor.WAKING)
         base = linux_isolation.address_space()
         pid = os.fork()
         if pid == 0:
             launch.run_payload(
                 main, reader, writer, report, limits, base, jail_kind="container", report_start=_report_fault
             )
-        how = launch.watch(pid, limits, linux_isolation.pids_here, gone=_ended_check(reader, writer))
+        how = monitor.watch(
+            pid,
+            limits,
+            linux_isolation.pids_here,
+            gone=_ended_check(reader, writer),
+            group=_own_group(),
+            answer=lambda waited: _report(report, {"waited": float(waited)}),
+        )
         if how == linux_isolation.ending(signal.SIGKILL) and _killed_for_memory(before):
             how = f"out of memory ({limits.memory_mb} MiB)"
     _report(report, {"how": how})
@@ -89,10 +97,20 @@ def _ended_check(reader: int, writer: int) -> Callable[[], bool]:
     return gone
 
 
-def _run_here(main: launch.Main, reader: int, writer: int, limits: launch.Limits) -> str:
+def _run_here(main: launch.Main, reader: int, writer: int, limits: monitor.Limits) -> str:
     reader, writer = launch.wire_on_3_and_4(reader, writer)
     launch.shield("container", limits)
     return f"exited with status {launch.call(main, reader, writer)}"
+
+
+def _own_group() -> control_group.Group:
+    """The container's own, which counts the CPU time of this process too."""
+    for path in _USED:
+        try:
+            return control_group.Group((), cpu=os.open(path, os.O_RDONLY))
+        except OSError:
+            continue
+    return control_group.NONE
 
 
 def _killed_for_memory(before: int) -> bool:

@@ -1,6 +1,6 @@
 """The control group of one launch, which the host has made (`sandboxes/control_groups.py`), by its open files.
 
-Runs in every process of a launch until untrusted code starts. Called by `fork_loop.py`, `fork_server.py` and `launch.py`. Only the
+Runs in every process of a launch until untrusted code starts. Called by `fork_loop.py`, `fork_server.py`, `launch.py` and `monitor.py`. Only the
 payload may join: the process that monitors it must not be killed in its place.
 
 Stdlib only, Python 3.9+.
@@ -14,17 +14,22 @@ from typing import NamedTuple, Optional, Tuple
 
 
 class Group(NamedTuple):
-    """Open files of the launch's control group. `kills`: counts the processes killed for memory, or None; `joins`: `join` writes to these."""
+    """Open files of the launch's control group. `join` writes to `joins`; the others are None if there is no such file.
 
-    kills: Optional[int]
+    `kills`: counts the processes killed for memory; `cpu`: the CPU time of all processes.
+    """
+
     joins: Tuple[int, ...]
+    kills: Optional[int] = None
+    cpu: Optional[int] = None
 
     @classmethod
-    def of(cls, files: Sequence[int], counts_kills: bool) -> Group:
-        return cls(files[0], tuple(files[1:])) if counts_kills else cls(None, tuple(files))
+    def of(cls, files: Sequence[int], counts: Sequence[str]) -> Group:
+        """`counts`: the fields of the first of the `files`."""
+        return cls(tuple(files[len(counts) :]), **{name: files[n] for n, name in enumerate(counts)})
 
     def files(self) -> list[int]:
-        return [*self.joins, *([] if self.kills is None else [self.kills])]
+        return [*self.joins, *(fd for fd in (self.kills, self.cpu) if fd is not None)]
 
     def join(self) -> None:
         """Move this process into the group. A kernel before 5.16 may refuse that to a process of another user: then the group limits
@@ -42,5 +47,12 @@ class Group(NamedTuple):
         lines = [line.split() for line in os.pread(self.kills, 4096, 0).splitlines()]
         return any(line[0] == b"oom_kill" and line[1] != b"0" for line in lines)
 
+    def cpu_seconds(self) -> Optional[float]:
+        """The CPU time of the group: nanoseconds in cpuacct.usage of version 1, microseconds in cpu.stat of version 2."""
+        if self.cpu is None:
+            return None
+        first = os.pread(self.cpu, 4096, 0).split(b"\n")[0].split()
+        return int(first[-1]) / (1e6 if first[0] == b"usage_usec" else 1e9)
 
-NONE = Group(None, ())
+
+NONE = Group(())

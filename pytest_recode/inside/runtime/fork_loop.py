@@ -17,10 +17,10 @@ import time
 from collections.abc import Callable
 from typing import Any, Optional
 
-from . import control_group, launch, linux_isolation, removal
+from . import control_group, launch, linux_isolation, monitor, removal
 
 KEEPER_SECONDS = 5.0  # how long a keeper may take to end its processes before it is killed
-Second = Callable[[int, int, launch.Limits], None]
+Second = Callable[[int, int, monitor.Limits], None]
 """Called in a fork, with a control socket and a file: becomes a second parent and does not return."""
 
 
@@ -82,28 +82,32 @@ class Parent:
             return False
         order = json.loads(data)
         if "launch" in order:
-            job = self._launch(order["launch"], wires, launch.Limits(**order["limits"]))
+            job = self._launch(order["launch"], wires, monitor.Limits(**order["limits"]))
             self._jobs[job.report] = job
             poll.register(job.report, select.POLLIN)
         elif "prepare" in order:
             self._reap_others()
             pid = os.fork()
             if pid == 0:
-                self._second(wires[0], wires[1], launch.Limits(**order["limits"]))
+                self._second(wires[0], wires[1], monitor.Limits(**order["limits"]))
             self._seconds[order["prepare"]] = pid
             for fd in wires:
                 os.close(fd)
         elif "end_second" in order:
             self._end_second(order["end_second"])
+        elif "waited" in order:
+            for job in self._jobs.values():
+                if job.number == order["waited"]:
+                    _kill(job.pid, monitor.ASKED)
         else:
             for job in self._jobs.values():
                 if job.number == order["kill"]:
                     self._end(job)
         return True
 
-    def _launch(self, number: int, files: list[int], limits: launch.Limits) -> _Job:
+    def _launch(self, number: int, files: list[int], limits: monitor.Limits) -> _Job:
         wire = files[0]
-        group = control_group.Group.of(files[1:], limits.counts_kills)
+        group = control_group.Group.of(files[1:], limits.counts)
         report, reporter = os.pipe()
         watched, hold = (None, None) if self._namespaces else os.pipe()
         pid = os.fork()
@@ -126,6 +130,9 @@ class Parent:
     def _read_report(self, job: _Job, data: bytes) -> None:
         job.report_data += data
         lines = job.report_lines()
+        if "waited" in lines and job.report_data.endswith(b"\n"):
+            self._send({"waited": job.number, "seconds": float(lines.pop("waited"))})
+            job.report_data = "".join(f"{key} {rest}\n" for key, rest in lines.items()).encode()
         if self._namespaces and not job.pid and "pid" in lines:
             job.pid = int(lines["pid"])
         if "up" in lines and not job.up:

@@ -6,8 +6,9 @@ Runs in the first process of a bubblewrap or process sandbox. `bootstrap.py` cal
 It talks over a control socket (SOCK_SEQPACKET, a JSON object a message). From the host: `{"launch": n, "limits": …}`
 with the wire's descriptor, `{"kill": n}`, and `{"prepare": n, "limits": …}` with a control socket and a file: a
 second warm parent is forked, calls the program's `prepare` with the contents of the file, and serves that socket. `{"end_second": n}`
-ends it, or what is left of its launches after it was killed; the answer is `ended`. To the host:
-`{"ready": true}` or `{"fault": …, "module": …}`, `{"up": n}`, and `{"ended": n, "how": …}` or with `fault` where the
+ends it, or what is left of its launches after it was killed; the answer is `ended`. `{"waited": n}` asks how long a launch had to
+wait for other programs (`starvation.py`). To the host:
+`{"ready": true}` or `{"fault": …, "module": …}`, `{"up": n}`, `{"waited": n, "seconds": …}`, and `{"ended": n, "how": …}` or with `fault` where the
 process could not be isolated. When the host closes the socket, this process and everything below it end.
 
 Stdlib only, Python 3.9+.
@@ -27,7 +28,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any, Optional
 
-from . import control_group, fork_loop, launch, linux_isolation, unprivileged
+from . import control_group, fork_loop, launch, linux_isolation, monitor, unprivileged
 
 Install = Callable[[str, str], Any]
 Prepare = Callable[[bytes], None]
@@ -186,14 +187,17 @@ def _alone(control: socket.socket, main: launch.Main) -> None:
     if not data:
         return
     order = json.loads(data)
-    number, wire, limits = order["launch"], wires[0], launch.Limits(**order["limits"])
+    number, wire, limits = order["launch"], wires[0], monitor.Limits(**order["limits"])
 
-    group = control_group.Group.of(wires[1:], limits.counts_kills)
+    group = control_group.Group.of(wires[1:], limits.counts)
 
     def report_start(report: int, key: str, rest: str) -> None:
         fault = {"how": "", "fault": rest} if key == "fault" else {}
         message = {"ended": number, **fault} if fault else {"up": number}
         socket.socket(fileno=os.dup(report)).send(json.dumps(message).encode())
+
+    def report_waited(waited: str) -> None:
+        control.send(json.dumps({"waited": number, "seconds": float(waited)}).encode())
 
     if limits.persistent:
         report_start(control.fileno(), "up", "")
@@ -202,7 +206,7 @@ def _alone(control: socket.socket, main: launch.Main) -> None:
         launch.shield("first", limits)
         how = f"exited with status {launch.call(main, 3, 4)}"
     else:
-        signal.pthread_sigmask(signal.SIG_BLOCK, launch.WAKING)
+        signal.pthread_sigmask(signal.SIG_BLOCK, monitor.WAKING)
         base = linux_isolation.address_space()
         pid = os.fork()
         if pid == 0:
@@ -211,12 +215,13 @@ def _alone(control: socket.socket, main: launch.Main) -> None:
                 main, wire, wire, control.fileno(), limits, base, jail_kind="first", report_start=report_start
             )
         os.close(wire)
-        how = launch.watch(
+        how = monitor.watch(
             pid,
             limits,
             linux_isolation.pids_here,
             gone=lambda: linux_isolation.hung_up(control.fileno()),
             group=group,
+            answer=report_waited,
         )
     control.send(json.dumps({"ended": number, "how": how}).encode())
 
@@ -224,14 +229,14 @@ def _alone(control: socket.socket, main: launch.Main) -> None:
 def _serve(control: socket.socket, main: launch.Main, prepare: Optional[Prepare], namespaces: bool) -> None:
     """Serve until the host closes the socket. `prepare`: what a second parent calls; None where this is one."""
 
-    def second(control: int, data: int, limits: launch.Limits) -> None:
+    def second(control: int, data: int, limits: monitor.Limits) -> None:
         _second(control, data, main, prepare, namespaces, limits)
 
     fork_loop.Parent(control, main, second, namespaces).serve()
 
 
 def _second(
-    control_fd: int, data: int, main: launch.Main, prepare: Optional[Prepare], namespaces: bool, limits: launch.Limits
+    control_fd: int, data: int, main: launch.Main, prepare: Optional[Prepare], namespaces: bool, limits: monitor.Limits
 ) -> None:
     """In a fork of the warm parent: become a second parent, in a directory of its own. Does not return."""
     user = unprivileged.of_this_process(limits.users)

@@ -1,4 +1,4 @@
-"""Isolates, monitors and ends one launch: a process that was forked from a warm parent.
+"""Isolates, starts and ends one launch: a process that was forked from a warm parent.
 
 Runs in the forked processes of a launch, the cell and the payload; in a container, in process 1 and the payload.
 Called by `fork_loop.py`, `fork_server.py`, `container_init.py` and `command_runner.py`. Must not return from a fork
@@ -6,8 +6,8 @@ into the code of the warm parent.
 
     zygote ── cell (the first process of its own pid namespace, or a keeper) ── payload (runs the program)
 
-The cell has one descriptor, the report: lines `pid N`, `up`, then `how …` or `fault …`. When it ends, everything that
-the payload started ends too. The payload has the wire and no other descriptor.
+The cell has one descriptor, the report: lines `pid N`, `up`, `waited SECONDS` when it is asked, then `how …` or `fault …`. When it
+ends, everything that the payload started ends too. The payload has the wire and no other descriptor.
 
 Stdlib only, Python 3.9+.
 """
@@ -19,32 +19,16 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
-from . import control_group, linux_isolation, memory_use, removal, seccomp, socket_memory, unprivileged
+from . import control_group, linux_isolation, monitor, removal, seccomp, unprivileged
 
 Main = Callable[[Any, Any], Any]
 
 UID = 1000  # inside a user namespace of its own
 WORK = "/tmp/work"
-POLL_SECONDS = 0.05
-INODES_PER_MIB = 256
 OPEN_FILES = 256
-WAKING = [signal.SIGCHLD, signal.SIGTERM]  # a child has ended; check whether to end
-
-
-class Limits(NamedTuple):
-    """What one launch may use: MiB, and a number of processes. `persistent` as in `Program`."""
-
-    memory_mb: int
-    disk_mb: int
-    pids: int
-    persistent: bool
-    directory: str = ""  # without namespaces: the working directory, which is removed afterwards
-    kept: Sequence[str] = ()  # paths below /tmp that stay visible above the new tmpfs
-    counts_kills: bool = False  # the control group, if there is one, limits memory
-    users: Sequence[Any] = ()  # without namespaces, if root runs pytest: `unprivileged.of_this_process`
 
 
 def write_report(report: int, key: str, rest: str) -> None:
@@ -55,7 +39,7 @@ def write_report(report: int, key: str, rest: str) -> None:
 # With namespaces
 
 
-def start_namespaced(main: Main, wire: int, report: int, limits: Limits, group: control_group.Group) -> None:
+def start_namespaced(main: Main, wire: int, report: int, limits: monitor.Limits, group: control_group.Group) -> None:
     """In a fork of the warm parent: enter namespaces, start the cell, end this process."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -78,7 +62,7 @@ def start_namespaced(main: Main, wire: int, report: int, limits: Limits, group: 
         _fail(report, exc)
 
 
-def _first(main: Main, wire: int, report: int, limits: Limits, group: control_group.Group) -> None:
+def _first(main: Main, wire: int, report: int, limits: monitor.Limits, group: control_group.Group) -> None:
     """The cell, first process of the pid namespace: mounts, starts the payload and monitors it."""
     try:
         linux_isolation.close_all_but(0, 1, 2, wire, report, *group.files())
@@ -88,7 +72,7 @@ def _first(main: Main, wire: int, report: int, limits: Limits, group: control_gr
         # A persistent program isolates each command by one more level
         linux_isolation.forbid_user_namespaces(16 if limits.persistent else 0)
         linux_isolation.dumpable(False)
-        signal.pthread_sigmask(signal.SIG_BLOCK, WAKING)
+        signal.pthread_sigmask(signal.SIG_BLOCK, monitor.WAKING)
         pid = os.fork()
         if pid == 0:
             os.setsid()
@@ -97,14 +81,20 @@ def _first(main: Main, wire: int, report: int, limits: Limits, group: control_gr
             base = linux_isolation.address_space()
             run_payload(main, wire, wire, report, limits, base, jail_kind="nested")
         linux_isolation.close_all_but(report, *group.files())
-        how = watch(pid, limits, linux_isolation.pids_here, group=group)
+        how = monitor.watch(
+            pid,
+            limits,
+            linux_isolation.pids_here,
+            group=group,
+            answer=lambda waited: write_report(report, "waited", waited),
+        )
         write_report(report, "how", how)
         os._exit(0)
     except BaseException as exc:  # noqa: BLE001
         _fail(report, exc)
 
 
-def _mounts(limits: Limits) -> None:
+def _mounts(limits: monitor.Limits) -> None:
     """Mount a new /proc and /dev/pts, and one new tmpfs for every directory that can be written."""
     quiet = linux_isolation.MS_NOSUID | linux_isolation.MS_NODEV
     linux_isolation.mount("devpts", "/dev/pts", "devpts", quiet, "newinstance,ptmxmode=0666,mode=620")
@@ -113,11 +103,11 @@ def _mounts(limits: Limits) -> None:
     linux_isolation.mount("proc", "/proc", "proc", quiet | linux_isolation.MS_NOEXEC)
 
 
-def fresh_tmp(limits: Limits) -> None:
+def fresh_tmp(limits: monitor.Limits) -> None:
     """Mount an empty /tmp in this mount namespace and change to a working directory in it."""
     quiet = linux_isolation.MS_NOSUID | linux_isolation.MS_NODEV
     kept = [(path, os.open(path, os.O_PATH), os.path.isdir(path)) for path in limits.kept]
-    size = f"size={limits.disk_mb}m,nr_inodes={most_files(limits)},mode=1777"
+    size = f"size={limits.disk_mb}m,nr_inodes={monitor.most_files(limits)},mode=1777"
     linux_isolation.mount("tmpfs", "/tmp", "tmpfs", quiet, size)
     for name in ("work", "home", ".shm"):
         os.mkdir(f"/tmp/{name}")
@@ -136,7 +126,9 @@ def fresh_tmp(limits: Limits) -> None:
 # Without namespaces
 
 
-def start_plain(main: Main, wire: int, report: int, watched: int, limits: Limits, group: control_group.Group) -> None:
+def start_plain(
+    main: Main, wire: int, report: int, watched: int, limits: monitor.Limits, group: control_group.Group
+) -> None:
     """In a fork of the warm parent, the keeper of this launch: start the payload, and end everything that it left.
 
     `watched`: a pipe; when its other end is closed, the launch ends.
@@ -149,7 +141,7 @@ def start_plain(main: Main, wire: int, report: int, watched: int, limits: Limits
         user = unprivileged.of_this_process(limits.users)
         own_directory(limits, user)
         write_report(report, "pid", str(os.getpid()))
-        signal.pthread_sigmask(signal.SIG_BLOCK, WAKING)
+        signal.pthread_sigmask(signal.SIG_BLOCK, monitor.WAKING)
         pid = os.fork()
         if pid == 0:
             os.setsid()
@@ -162,7 +154,15 @@ def start_plain(main: Main, wire: int, report: int, watched: int, limits: Limits
         linux_isolation.close_all_but(report, watched, *group.files())
         me = os.getpid()
         gone = lambda: linux_isolation.hung_up(watched)  # noqa: E731
-        how = watch(pid, limits, lambda: linux_isolation.descendants(me), gone=gone, user=user, group=group)
+        how = monitor.watch(
+            pid,
+            limits,
+            lambda: linux_isolation.descendants(me),
+            gone=gone,
+            user=user,
+            group=group,
+            answer=lambda waited: write_report(report, "waited", waited),
+        )
         linux_isolation.end_descendants()
         write_report(report, "how", how)  # before the removal, which may take longer than a keeper may
         os.chdir("/")
@@ -172,7 +172,7 @@ def start_plain(main: Main, wire: int, report: int, watched: int, limits: Limits
         _fail(report, exc)
 
 
-def own_directory(limits: Limits, user: unprivileged.User | None) -> None:
+def own_directory(limits: monitor.Limits, user: unprivileged.User | None) -> None:
     """Create the directories of a launch without namespaces, for `user`, and change to the working directory and to that for temporary files."""
     for name in ("work", "tmp", "tmp/home", ""):
         path = f"{limits.directory}/{name}"
@@ -188,87 +188,12 @@ def own_directory(limits: Limits, user: unprivileged.User | None) -> None:
 # Both
 
 
-def watch(
-    pid: int,
-    limits: Limits,
-    pids: Callable[[], list[int]],
-    *,
-    gone: Callable[[], bool] | None = None,
-    user: unprivileged.User | None = None,
-    group: control_group.Group = control_group.NONE,
-) -> str:
-    """Wait for the payload to end and reap all children. Returns how it ended, "" if `gone` became true first.
-
-    `WAKING` must be blocked. `pids` lists the processes that count as the payload's, of `user` if that is not this process's;
-    above the limits together, they end. So they do if the kernel kills one of them for memory. A persistent program is trusted; `command_runner` limits each of its commands.
-    """
-    while True:
-        signal.sigtimedwait(WAKING, POLL_SECONDS)
-        status = reap(pid)
-        if group.has_killed():
-            return f"out of memory ({limits.memory_mb} MiB)"
-        if status is not None:
-            return linux_isolation.ending(status)
-        if gone is not None and gone():
-            return ""
-        if not limits.persistent:
-            with unprivileged.seeing_as(user):
-                excess = past(limits, pids)
-            if excess:
-                return excess
-
-
-def past(limits: Limits, pids: Callable[[], list[int]]) -> str:
-    """Describe the limit that these processes together exceed, or ""."""
-    if len(pids()) > limits.pids:
-        return f"too many processes ({limits.pids})"
-    if not limits.directory and files_past(limits):
-        return f"too many files ({most_files(limits)})"
-    unread = (
-        0 if limits.directory else socket_memory.unread()
-    )  # without namespaces the sockets would be the whole machine's
-    if memory_use.past(pids, limits.memory_mb * linux_isolation.MIB - unread):
-        return f"out of memory ({limits.memory_mb} MiB)"
-    return ""
-
-
-def most_files(limits: Limits) -> int:
-    """The number of files and directories of a launch: each takes a kilobyte of kernel memory."""
-    return limits.disk_mb * INODES_PER_MIB + 1024
-
-
-def files_past(limits: Limits) -> bool:
-    """Whether there are too many files, where a tmpfs cannot be mounted with a limit (bwrap's own)."""
-    for path in ("/tmp", "/dev/shm"):
-        try:
-            found = os.statvfs(path)
-        except OSError:
-            continue
-        if found.f_files - found.f_ffree > most_files(limits):
-            return True
-    return False
-
-
-def reap(pid: int) -> int | None:
-    """Reap all children that have ended. Returns the status of `pid` if it is one of them."""
-    found = None
-    while True:
-        try:
-            ended, status = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return found
-        if ended == 0:
-            return found
-        if ended == pid:
-            found = status
-
-
 def run_payload(
     main: Main,
     reader: int,
     writer: int,
     report: int,
-    limits: Limits,
+    limits: monitor.Limits,
     base: int,
     *,
     jail_kind: str,
@@ -282,7 +207,7 @@ def run_payload(
     try:
         wire_on_3_and_4(reader, writer, report)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, WAKING)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, monitor.WAKING)
         linux_isolation.no_new_privileges()
         linux_isolation.limit("RLIMIT_CORE", 0)
         linux_isolation.limit("RLIMIT_NOFILE", OPEN_FILES)
@@ -326,7 +251,7 @@ def _above(fd: int) -> int:
     return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 5)
 
 
-def shield(jail_kind: str, limits: Limits) -> None:
+def shield(jail_kind: str, limits: monitor.Limits) -> None:
     """Protect a persistent program from the commands that it starts by `command_runner.run`."""
     runner: Any = sys.modules[f"{__package__}.command_runner"]
     linux_isolation.dumpable(False)

@@ -1,6 +1,6 @@
 """Measures the memory of the processes of one launch together.
 
-Runs in the process that monitors a launch. Called by `launch.py` as part of the memory limit. Must not count a page twice that
+Runs in the process that monitors a launch. Called by `monitor.py` as part of the memory limit. Must not count a page twice that
 processes share, and must not let the program choose how long it grows unmeasured.
 
 Stdlib only, Python 3.9+.

@@ -1,6 +1,6 @@
 """Measures unread data in the sockets of this network namespace, memory that no process is charged for.
 
-Runs in the process that monitors a launch. Called by `launch.py` as part of the memory limit. Must not raise where
+Runs in the process that monitors a launch. Called by `monitor.py` as part of the memory limit. Must not raise where
 the kernel lacks sock_diag(7): it reports 0.
 
 Stdlib only, Python 3.9+.

@@ -31,6 +31,7 @@ def check_bytes_arrive_as_sent(bench: Bench) -> None:
 
 
 def check_deadlines_hold(bench: Bench) -> None:
+    began = time.monotonic()
     with bench.probe() as probe:
         probe.send("import time; time.sleep(600)")
         for what, call in (
@@ -42,6 +43,8 @@ def check_deadlines_hold(bench: Bench) -> None:
             except TimeoutError:
                 continue
             raise AssertionError(f"{what} did not raise TimeoutError")
+        waited, most = probe.connection.waited(), time.monotonic() - began
+        assert 0 <= waited <= most, f"the program had to wait {waited:.1f} s for others, in {most:.1f} s"
 
 
 def check_the_end_is_reported(bench: Bench) -> None:

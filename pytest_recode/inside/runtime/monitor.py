@@ -1,0 +1,115 @@
+"""Monitors the processes of one launch: how its payload ends, which limit they exceed together, how long they had to wait.
+
+Runs in the cell of a launch or its keeper, in the first process of a container, and for the limits of a command in `command_runner.py`.
+Called by `launch.py`, `fork_server.py` and `container_init.py`. Must not let what it monitors choose what it reports.
+
+Stdlib only, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from . import control_group, linux_isolation, memory_use, socket_memory, starvation, unprivileged
+
+POLL_SECONDS = 0.05
+INODES_PER_MIB = 256
+ASKED = signal.SIGUSR1
+WAKING = [signal.SIGCHLD, signal.SIGTERM, ASKED]  # a child has ended; check whether to end; say how long it had to wait
+
+
+class Limits(NamedTuple):
+    """What one launch may use: MiB, and a number of processes. `persistent` as in `Program`."""
+
+    memory_mb: int
+    disk_mb: int
+    pids: int
+    persistent: bool
+    directory: str = ""  # without namespaces: the working directory, which is removed afterwards
+    kept: Sequence[str] = ()  # paths below /tmp that stay visible above the new tmpfs
+    counts: Sequence[str] = ()  # what the first files of the control group count: "kills", "cpu"
+    users: Sequence[Any] = ()  # without namespaces, if root runs pytest: `unprivileged.of_this_process`
+
+
+def watch(
+    pid: int,
+    limits: Limits,
+    pids: Callable[[], list[int]],
+    *,
+    gone: Callable[[], bool] | None = None,
+    user: unprivileged.User | None = None,
+    group: control_group.Group = control_group.NONE,
+    answer: Callable[[str], None],
+) -> str:
+    """Wait for the payload to end and reap all children. Returns how it ended, "" if `gone` became true first.
+
+    `WAKING` must be blocked. When the host or the warm parent sends `ASKED`, `answer` gets the seconds that the payload had to wait
+    for other programs. `pids` lists the processes that count as the payload's, of `user` if that is not this process's;
+    above the limits together, they end. So they do if the kernel kills one of them for memory. A persistent program is trusted; `command_runner` limits each of its commands.
+    """
+    while True:
+        woken = signal.sigtimedwait(WAKING, POLL_SECONDS)
+        if (
+            woken is not None and woken.si_signo == ASKED and woken.si_pid in (0, os.getppid())
+        ):  # 0: from outside the namespace
+            answer(f"{starvation.seconds(pids, None if limits.directory else pid, group.cpu_seconds):.3f}")
+        status = reap(pid)
+        if group.has_killed():
+            return f"out of memory ({limits.memory_mb} MiB)"
+        if status is not None:
+            return linux_isolation.ending(status)
+        if gone is not None and gone():
+            return ""
+        if not limits.persistent:
+            with unprivileged.seeing_as(user):
+                excess = past(limits, pids)
+            if excess:
+                return excess
+
+
+def past(limits: Limits, pids: Callable[[], list[int]]) -> str:
+    """Describe the limit that these processes together exceed, or ""."""
+    if len(pids()) > limits.pids:
+        return f"too many processes ({limits.pids})"
+    if not limits.directory and files_past(limits):
+        return f"too many files ({most_files(limits)})"
+    unread = (
+        0 if limits.directory else socket_memory.unread()
+    )  # without namespaces the sockets would be the whole machine's
+    if memory_use.past(pids, limits.memory_mb * linux_isolation.MIB - unread):
+        return f"out of memory ({limits.memory_mb} MiB)"
+    return ""
+
+
+def most_files(limits: Limits) -> int:
+    """The number of files and directories of a launch: each takes a kilobyte of kernel memory."""
+    return limits.disk_mb * INODES_PER_MIB + 1024
+
+
+def files_past(limits: Limits) -> bool:
+    """Whether there are too many files, where a tmpfs cannot be mounted with a limit (bwrap's own)."""
+    for path in ("/tmp", "/dev/shm"):
+        try:
+            found = os.statvfs(path)
+        except OSError:
+            continue
+        if found.f_files - found.f_ffree > most_files(limits):
+            return True
+    return False
+
+
+def reap(pid: int) -> int | None:
+    """Reap all children that have ended. Returns the status of `pid` if it is one of them."""
+    found = None
+    while True:
+        try:
+            ended, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return found
+        if ended == 0:
+            return found
+        if ended == pid:
+            found = status

@@ -1,0 +1,77 @@
+"""What a Docker container is created with: its image, limits and labels. Runs on the host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_recode.sandboxes.daemon import host
+from pytest_recode.sandboxes.interpreters import FIXED
+from pytest_recode.sandboxes.leftovers import mark
+from pytest_recode.sandboxes.shipping import WarmKey, source
+
+LABEL = "pytest-recode"
+RUN = "pytest-recode.run"
+OWNER = "pytest-recode.owner"
+HOST = "pytest-recode.host"
+
+_NOBODY = "65534:65534"
+_OWN_MB = 64  # for the first process of a container
+_OWN_PIDS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a container is created for; launches with equal values can use the same spare container."""
+
+    key: WarmKey
+    image: str
+    image_name: str  # for messages
+    memory_mb: int
+    disk_mb: int
+    pids: int
+
+
+def config(docker: Any, wanted: Wanted, run: str) -> dict[str, Any]:
+    from docker.types import LogConfig, Ulimit
+
+    memory = f"{wanted.memory_mb + wanted.disk_mb + _OWN_MB}m"  # the files in a tmpfs count as memory
+    file_size = wanted.disk_mb << 20
+    # `most_files` in inside/runtime/monitor.py: each uses a kilobyte of kernel memory
+    inodes = wanted.disk_mb * 256 + 1024
+    host_config = docker.create_host_config(
+        network_mode="none",
+        read_only=True,
+        cap_drop=["ALL"],
+        security_opt=["no-new-privileges"],
+        mem_limit=memory,
+        memswap_limit=memory,
+        nano_cpus=10**9,
+        pids_limit=wanted.pids + _OWN_PIDS,
+        tmpfs={
+            "/tmp": f"rw,exec,nosuid,nodev,mode=1777,size={wanted.disk_mb}m,nr_inodes={inodes}",
+            "/dev/shm": f"rw,noexec,nosuid,nodev,mode=1777,size={min(64, wanted.disk_mb)}m,nr_inodes={inodes}",
+        },
+        ulimits=[
+            Ulimit(name="core", soft=0, hard=0),
+            Ulimit(name="nofile", soft=1024, hard=1024),
+            Ulimit(name="fsize", soft=file_size, hard=file_size),
+        ],
+        log_config=LogConfig(type="none"),
+        auto_remove=True,
+    )
+    config: dict[str, Any] = docker.create_container_config(
+        image=wanted.image,
+        command=[],
+        entrypoint=["python3", "-s", "-B", "-c", source("runtime.bootstrap")],
+        user=_NOBODY,
+        hostname="sandbox",
+        working_dir="/tmp",
+        environment={**FIXED, "HOME": "/tmp/home"},
+        labels={LABEL: "1", RUN: run, OWNER: mark(run), HOST: host()},
+        stdin_open=True,
+        stop_signal="SIGKILL",  # a daemon that restarts would wait 10 s after SIGTERM
+        host_config=host_config,
+    )
+    config.update(StdinOnce=True, AttachStdin=True, AttachStdout=True, AttachStderr=True, Tty=False)
+    return config
