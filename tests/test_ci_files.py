@@ -116,6 +116,22 @@ def test_it_is_valid_for_its_system(name: str) -> None:
     )
 
 
+OWN = {
+    ".github/workflows/ci.yml": "github-workflows",
+    ".github/ISSUE_TEMPLATE/bug.yml": "github-issue-forms",
+    ".github/ISSUE_TEMPLATE/wrong-verdict.yml": "github-issue-forms",
+    ".github/ISSUE_TEMPLATE/config.yml": "github-issue-config",
+    "CITATION.cff": "citation-file-format",
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_the_repository_s_own_files_are_valid(name: str) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "check_jsonschema", f"--builtin-schema=vendor.{OWN[name]}", ROOT / name], check=True
+    )
+
+
 def test_both_play_the_same() -> None:
     commands = [script(name)[script(name).index("pytest ") :].split() for name in SCHEMAS]
     assert commands[0] == commands[1]
