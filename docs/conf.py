@@ -6,5 +6,5 @@ extensions = ["myst_parser"]
 html_theme = "furo"
 html_title = "pytest-recode"
 myst_heading_anchors = 4
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "changes"]
 nitpicky = True

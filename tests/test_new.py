@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,13 +60,10 @@ def test_no_task_is_written_into_another(run: Run, tmp_path: Path, name: str) ->
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_the_guide_that_it_names_is_a_page_of_the_site(run: Run) -> None:
+def test_the_guide_that_it_names_is_a_page_of_the_documentation(run: Run) -> None:
     page = run("pytest_recode.cli", "new", "own").stdout.strip().splitlines()[-1]
-    root = Path(__file__).resolve().parents[1]
-    site = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["urls"]["Documentation"]
-    place = page.removeprefix(f"{site}/en/latest/")
-    assert place != page
-    assert (root / "docs" / place).with_suffix(".md").is_file()
+    assert page.endswith(".md")
+    assert (Path(__file__).resolve().parents[1] / page).is_file()
 
 
 @pytest.mark.parametrize("name", ["123", "no", "1e5", "2026-11-25", "Own.task_2"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pytest_recode.cli import Commands
 
-GUIDE = "https://pytest-recode.readthedocs.io/en/latest/how-to/write-a-task.html"
+GUIDE = "docs/how-to/write-a-task.md"
 
 
 def add_to(commands: Commands) -> None:
@@ -38,6 +38,6 @@ def _new(given: argparse.Namespace) -> str:
         f"{task}: {len(files)} files, of a task that validates\n"
         f"check it: pytest {shlex.quote(str(task))} --recode-validate\n"
         "then make it yours, in this order: instruction.md and paper.md, repo/ and reference/, tests/, proofs/, feedback.yaml, and task.yaml, which names\n"
-        'targets and interfaces. Comments say what each is for; the rest is in the guide "How to write a task":\n'
+        'targets and interfaces. Comments say what each is for; the rest is in the guide "How to write a task" of the repository of pytest-recode:\n'
         f"{GUIDE}\n"
     )

@@ -14,7 +14,7 @@ from pytest_recode.drafting.variation import unvaried_arguments, unvaried_sizes
 from pytest_recode.verdict import legible
 from pytest_recode.wording import some_of
 
-GUIDE = "https://pytest-recode.readthedocs.io/en/latest/how-to/cut-a-task-from-a-repository.html"
+GUIDE = "docs/how-to/cut-a-task-from-a-repository.md"
 _MOST_SHOWN = 8
 
 
@@ -96,7 +96,7 @@ def written(cut: Cut, task: str, files: Sequence[str], checks: str) -> str:
         lines += ["not cut:", *_refusals(cut)]
     lines += [f'check it: pytest {shlex.quote(task)} --recode-validate -k "{checks}"', "then, by hand:"]
     lines += [f"  [ ] {each}" for each in checklist(cut)]
-    return legible("\n".join([*lines, GUIDE]) + "\n")
+    return legible("\n".join([*lines, f"the guide, in the repository of pytest-recode: {GUIDE}"]) + "\n")
 
 
 def _refusals(cut: Cut) -> list[str]:
