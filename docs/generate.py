@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import inspect
 import io
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest_recode
 from pytest_recode import cli, formats, records, render
 from pytest_recode.faults import ModelError, ModelFault
 from pytest_recode.formats import directory
@@ -41,6 +43,7 @@ def pages() -> dict[str, str]:
         "table-columns.md": _columns(),
         "commands.md": _commands(),
         "bundled-papers.md": _papers(),
+        "modules.md": _modules(),
     }
 
 
@@ -242,6 +245,35 @@ def _papers() -> str:
         "modules. [Bundled tasks](bundled-tasks.md) says how strong their hidden tests are.",
         _table(("task", "field", "paper", "difficulty", "interfaces", "targets", "modules"), rows),
     )
+
+
+def _modules() -> str:
+    """A table for each package: its modules, each with the first paragraph of its docstring."""
+    package = Path(pytest_recode.__file__).parent
+    blocks = []
+    for folder in sorted({path.parent for path in package.rglob("*.py")}):
+        docs = {path.name: _first_paragraph(path) for path in sorted(folder.glob("*.py"))}
+        rows = [(f"`{name}`", text) for name, text in docs.items() if name != "__init__.py"]
+        name = folder.relative_to(package.parent).as_posix()
+        blocks += [
+            text
+            for text in (
+                f"## {name}",
+                docs.get("__init__.py", ""),
+                _table(("module", "what it does"), rows) if rows else "",
+            )
+            if text
+        ]
+    return _page(
+        "Modules",
+        "For people who look for the place of something in the code. The tests of a module are in the directory of the same name below `tests/`.\n"
+        "[The architecture](../explanation/architecture.md) says how the packages work together.",
+        *blocks,
+    )
+
+
+def _first_paragraph(path: Path) -> str:
+    return " ".join((ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").partition("\n\n")[0].split())
 
 
 def _report_tables() -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,7 @@ def generated() -> dict[str, str]:
         "table-columns.md",
         "commands.md",
         "bundled-papers.md",
+        "modules.md",
     ],
 )
 def test_a_generated_page_is_current(name: str, generated: dict[str, str]) -> None:
@@ -111,16 +113,19 @@ PLACES = [
 OURS = {each.name for place in PLACES[:4] for each in place.iterdir() if each.is_dir()}
 
 
-def test_the_contributor_guide_names_what_exists() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+CONTRIBUTE = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs/how-to/contribute").glob("*.md"))]
+
+
+def test_the_guides_for_contributors_name_what_exists() -> None:
+    text = "".join(page.read_text("utf-8") for page in CONTRIBUTE)
     paths = [path for path in re.findall(r"`([^` ]+)`", text) if re.fullmatch(r"[\w./*-]*(/|\.py)", path)]
-    assert len(paths) > 80
+    assert len(paths) > 60
     for path in paths:
         assert any(list(place.glob(path)) for place in PLACES), path
 
 
-def test_names_that_the_contributor_guide_gives_a_module_for_are_in_it() -> None:
-    text = " ".join((ROOT / "CONTRIBUTING.md").read_text("utf-8").split())
+def test_names_that_the_guides_for_contributors_give_a_module_for_are_in_it() -> None:
+    text = " ".join("".join(page.read_text("utf-8") for page in CONTRIBUTE).split())
     found = re.findall(r"`(\w+)` (?:in|of) `([\w/]+\.py)`", text)
     assert len(found) > 10
     for name, path in found:
@@ -128,6 +133,23 @@ def test_names_that_the_contributor_guide_gives_a_module_for_are_in_it() -> None
         assert re.search(rf"^ *(?:(?:def|class) )?{name}\b", source.read_text("utf-8"), re.MULTILINE), (
             f"{name} of {path}"
         )
+
+
+def test_the_first_page_for_contributors_is_short() -> None:
+    assert len((ROOT / "CONTRIBUTING.md").read_text("utf-8")) <= 5000
+
+
+def test_what_the_next_release_says_can_be_written(tmp_path: Path) -> None:
+    """RELEASING.md: a file of docs/changes becomes a line of the changelog."""
+    for name in ("pyproject.toml", "CHANGELOG.md"):
+        shutil.copy(ROOT / name, tmp_path)
+    shutil.copytree(ROOT / "docs/changes", tmp_path / "docs/changes")
+    (tmp_path / "docs/changes/limits.fixed.md").write_text("A limit holds.\n")
+    command = [sys.executable, "-m", "towncrier", "build", "--version", "9.9.9", "--date", "2030-01-01", "--keep"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    text = (tmp_path / "CHANGELOG.md").read_text("utf-8")
+    assert text.startswith("# Changelog\n\n<!-- releases -->")
+    assert text.index("## 9.9.9 (2030-01-01)") < text.index("- A limit holds.") < text.index("## 0.1.0")
 
 
 IN_EXAMPLES = {"benchmarks/conftest.py", "models/ar.py", "tests/canonical.py", "tests/checks/norms.py"}
