@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_recode.faults import GatewayError, ModelError, RecordsError, UserError
 from pytest_recode.plugin.items import EpisodeItem
 from pytest_recode.plugin.report_data import ValidationData, data_of
+from pytest_recode.wording import dollars
 
 if TYPE_CHECKING:
     from pytest_recode.plugin.session import Run
@@ -121,7 +122,7 @@ def _replayed_answers(run: Run) -> list[str]:
     from pytest_recode.render.words import plural
 
     count, usd = run.ledger_file.replayed
-    cost = "an unknown amount" if usd is None else f"{usd:.2f} USD"
+    cost = "an unknown amount" if usd is None else f"{dollars(usd)} USD"
     return (
         [f"cassette: {plural(count, 'answer')} replayed from {run.settings.cassette}, which cost {cost} to record"]
         if count
@@ -149,7 +150,7 @@ def _unfinished(terminal: Any, run: Run, started: int, interrupted: int, earlier
         if interrupted:
             total = run.ledger_file.total
             if tokens := total.prompt_tokens + total.completion_tokens:
-                cost = "?" if total.cost_usd is None else f"{total.cost_usd:.2f}"
+                cost = "?" if total.cost_usd is None else dollars(total.cost_usd)
                 terminal.line(f"spending: {tokens:,} tokens, {cost} USD, with those of interrupted episodes")
         if unbooked := run.ledger_file.unbooked:
             terminal.line(

@@ -11,7 +11,7 @@ from typing import Any
 from pytest_recode.render.report_table import Column, Table
 from pytest_recode.render.report_width import LEFT, Cells, aligned, in_parts, narrowed, within
 from pytest_recode.verdict import legible
-from pytest_recode.wording import some_of
+from pytest_recode.wording import dollars, some_of
 
 _LISTED = 5
 _MOST_LISTS = 6
@@ -135,6 +135,8 @@ def _raw(column: Column, value: Any) -> str:
         return "; ".join(map(str, value))
     if column.kind == "count":
         return str(round(value))
+    if column.kind == "money":
+        return f"{value:.6f}".rstrip("0").rstrip(".")  # to a millionth of a dollar
     return shown(column.kind, value)
 
 
@@ -159,7 +161,7 @@ _FORMATS: Mapping[str, Callable[[Any], str]] = {
     "rate": lambda value: f"{value:.3f}",
     "points": lambda value: f"{value:+.2f}",
     "number": _number,
-    "money": lambda value: f"{value:.4f}" if 0 < value < 0.01 else f"{value:.2f}",
+    "money": dollars,
     "p": lambda value: f"{value:.2g}" if abs(value - 0.05) > 0.0025 else f"{value:.6f}".rstrip("0"),
     "interval": lambda value: f"{_end(value[0])} to {_end(value[1])}",
 }

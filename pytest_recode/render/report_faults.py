@@ -102,6 +102,7 @@ def _answers(rows: Rows) -> Table | None:
             *columns("count", steps_lost="steps lost"),
         ),
         rows=tuple({**identity(row), **unparsed(attempts)} for row, attempts in found.items()),
+        found=("unparsed",),
         notes=(
             "nothing of such an answer is executed, and it costs a step (docs/reference/agents.md); turns that another episode played are not counted",
         ),

@@ -39,6 +39,7 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...] = ()
+    found: tuple[str, ...] = ()  # keys of columns; if all of them are 0, there was nothing to count. (): all columns
     shown: frozenset[str] | None = None  # values of `row` in text and Markdown; CSV and JSON have every row. None: all
     more: str = "--model=NAME shows other rows, --format=json all of them"  # note if some rows are hidden
 
@@ -142,6 +143,8 @@ def listed(names: Sequence[str], last: str, most: int = 3) -> str:
     """Names in a sentence, of which the first `most` are named. `last`: "and" or "or"."""
     if len(names) > most + 1:
         return f"{'; '.join(names[:most])}; {last} {len(names) - most} more"
+    if len(names) == 2 and not any("," in each or ";" in each for each in names):
+        return f"{names[0]} {last} {names[1]}"
     return names[0] if len(names) == 1 else f"{'; '.join(names[:-1])}; {last} {names[-1]}"
 
 

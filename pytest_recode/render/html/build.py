@@ -16,7 +16,7 @@ from pytest_recode.render.html.charts import charts, left_out
 from pytest_recode.render.html.episode_view import episode_view, without_transcript
 from pytest_recode.render.html.history_chart import history_chart
 from pytest_recode.render.html.matrix import matrix
-from pytest_recode.render.html.names import Pages, episode_key, labels
+from pytest_recode.render.html.names import Pages, common, episode_key, labels, short_labels
 from pytest_recode.render.html.page import EpisodePage, Report, episode_page
 from pytest_recode.render.html.pairs_view import pair_views
 from pytest_recode.render.html.provenance import Times, caveats, clear, settings_tables, spent, tasks_table
@@ -37,11 +37,12 @@ def report(
 
     `tables`: those of `pytest-recode report`, with notes on all of them. `notes`: what the files have and the numbers have not.
     """
-    names, pages = labels(rows), page_keys(rows)
+    names, pages = short_labels(rows), page_keys(rows)
     found = caveats(rows, names, notes)
     sources = ", ".join(dict.fromkeys(row.source for row in rows))
     return Report(
         title=f"pytest-recode report: {sources}",
+        common=common(rows),
         answers=answers(rows, names),
         caveats=found,
         clear=clear(found),

@@ -18,8 +18,11 @@ from pytest_recode.render.words import error_kind_text, essence, plural, status
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepView:
+    """An answer of the model. `seconds`: how long it took, with its actions; "" if that is not known."""
+
     number: int
     actions: str
+    seconds: str
     error: str
     problems: tuple[str, ...]
     plan: str
@@ -185,7 +188,7 @@ def _turn(episode: PlayedEpisode, turn: PlayedTurn, before: PlayedTurn | None, w
         judged=judged is not None,
         facts=(*costs(judged["usage"]), f"{judged['seconds']:.1f} s", f"seed {judged['seed']}") if judged else (),
         shared=(judged["shared"] or "") if judged else "",
-        steps=None if private else tuple(map(_step, turn.steps)),
+        steps=None if private else tuple(_steps(turn)),
         retries=tuple(f"{retry['error']}: {retry['message']}" for retry in turn.retries),
         targets=None if private else tuple(_targets(judged, before.judged if before else None)) if judged else (),
         failures=tuple(_failures(judged, private=without.tests)) if judged else (),
@@ -195,10 +198,19 @@ def _turn(episode: PlayedEpisode, turn: PlayedTurn, before: PlayedTurn | None, w
     )
 
 
-def _step(step: PlayedStep) -> StepView:
+def _steps(turn: PlayedTurn) -> Iterator[StepView]:
+    begun = turn.messages[0].time if turn.messages else None
+    for step in turn.steps:
+        ended = max([step.time, *(action.ended for action in step.actions if action.ended is not None)])
+        yield _step(step, None if begun is None else ended - begun)
+        begun = ended
+
+
+def _step(step: PlayedStep, seconds: float | None) -> StepView:
     return StepView(
         number=step.number,
         actions=actions_text(step),
+        seconds="" if seconds is None or seconds < 0 else f"{seconds:.1f} s",
         error=first_line(step.error, most=400) if step.error else "",
         problems=tuple(first_line(each, most=400) for each in step.problems),
         plan=first_line(step.parts.get("planning", "")),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.render.html.names import Pages, episode_key
 from pytest_recode.render.report_table import Rows
+from pytest_recode.render.words import plural
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,10 +22,15 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixCell:
-    """The episodes of a row at a task. `sort`: solved earlier is more, then unsolved by cases, then errors, then none."""
+    """The episodes of a row at a task. `sort`: solved earlier is more, then unsolved by cases, then errors, then none.
+
+    `summary`: of several episodes how many solved the task, else ""; `outcome`: solved, unsolved or error if all of them have it.
+    """
 
     entries: tuple[Entry, ...]
     sort: float
+    summary: str
+    outcome: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +89,21 @@ def _cell(attempts: Sequence[Attempt], pages: Pages) -> MatrixCell:
         Entry(page=pages[episode_key(each)], outcome=each.outcome, text=_entry_text(each))
         for each in sorted(attempts, key=lambda each: each.number)
     )
-    return MatrixCell(entries=entries, sort=sum(map(_worth, attempts)) / len(attempts) if attempts else -2.0)
+    outcomes = {each.outcome for each in attempts}
+    return MatrixCell(
+        entries=entries,
+        sort=sum(map(_worth, attempts)) / len(attempts) if attempts else -2.0,
+        summary=_summary(attempts) if len(attempts) > 1 else "",
+        outcome=outcomes.pop() if len(outcomes) == 1 else "",
+    )
+
+
+def _summary(attempts: Sequence[Attempt]) -> str:
+    """Such as "2/3"; episodes that ended with an error are in no share."""
+    played = [each for each in attempts if each.played]
+    errors = len(attempts) - len(played)
+    parts = [f"{sum(each.solved_within() for each in played)}/{len(played)}"] if played else []
+    return ", ".join([*parts, *([plural(errors, "error")] if errors else [])])
 
 
 def outcome_text(attempt: Attempt) -> str:

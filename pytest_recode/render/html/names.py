@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from pytest_recode.metrics.attempt import Attempt, Row
@@ -11,29 +11,51 @@ from pytest_recode.render.html.chart import short
 
 def labels(rows: Iterable[Row]) -> dict[Row, str]:
     """Model and feedback of each row, and the further parts in which the rows differ."""
-    found = list(rows)
-    parts = {row: _parts(row) for row in found}
-    differing = [
-        place
-        for place in range(_ALWAYS, len(parts[found[0]]) if found else 0)
-        if len({parts[row][place] for row in found}) > 1
-    ]
+    parts = {row: _parts(row) for row in rows}
+    return _joined(parts, {*_ALWAYS, *_differing(parts)})
+
+
+def short_labels(rows: Iterable[Row]) -> dict[Row, str]:
+    """The parts in which the rows differ, for a page that has `common` above; model and feedback if they differ in nothing."""
+    parts = {row: _parts(row) for row in rows}
+    differing = _differing(parts)
+    if not differing:
+        return _joined(parts, _ALWAYS)
+    # A part may be empty: only the model names every row
+    whole = all(any(own[place] for place in differing) for own in parts.values())
+    return _joined(parts, differing if whole else {0, *differing})
+
+
+def common(rows: Iterable[Row]) -> str:
+    """What `short_labels` leave out of the names of several rows; "" if that is nothing."""
+    parts = {row: _parts(row) for row in rows}
+    if len(parts) < 2:
+        return ""
+    differing, [first, *_] = _differing(parts), parts.values()
+    heads = {0: "", 1: "feedback ", 3: "agent "}
+    return ", ".join(
+        f"{head}{first[place]}" for place, head in heads.items() if first[place] and place not in differing
+    )
+
+
+_ALWAYS = frozenset({0, 1})
+
+
+def _joined(parts: Mapping[Row, tuple[str, ...]], places: Set[int]) -> dict[Row, str]:
     return {
-        row: ", ".join(
-            part for place, part in enumerate(parts[row]) if part and (place < _ALWAYS or place in differing)
-        )
-        for row in found
+        row: ", ".join(part for place, part in enumerate(own) if part and place in places) for row, own in parts.items()
     }
 
 
-_ALWAYS = 2
+def _differing(parts: Mapping[Row, tuple[str, ...]]) -> frozenset[int]:
+    return frozenset(place for place, values in enumerate(zip(*parts.values(), strict=True)) if len(set(values)) > 1)
 
 
 def _parts(row: Row) -> tuple[str, ...]:
     return (
         row.model + (" (simulated)" if row.simulated else ""),
         _feedback(row.feedback),
-        "" if row.paper else "without paper",
+        "with paper" if row.paper else "without paper",
         row.agent,
         row.format,
         row.differs,

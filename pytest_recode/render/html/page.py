@@ -36,9 +36,10 @@ INDEX, EPISODES = "index.html", "episodes"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """The contents of a report, without its episodes. `clear`: what was looked for that would weaken the numbers, and not found. `published`: whether tables have published results. `left_out`: which figure is missing, and why, or "". `history`: None without runs of equal settings."""
+    """The contents of a report, without its episodes. `common`: what all rows share, which their names do not have. `clear`: what was looked for that would weaken the numbers, and not found. `published`: whether tables have published results. `left_out`: which figure is missing, and why, or "". `history`: None without runs of equal settings."""
 
     title: str
+    common: str
     answers: tuple[Answer, ...]
     caveats: tuple[Caveat, ...]
     clear: str

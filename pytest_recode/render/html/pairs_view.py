@@ -41,7 +41,8 @@ class Changed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two rows. Shares and `difference`, which is second minus first, are percentages and points; `p_adjusted`: for all pairs."""
+    """Two rows, of which the first is not worse. Shares and `difference`, which is first minus second, are percentages and points; `p_adjusted`: for
+    all pairs."""
 
     first: str
     second: str
@@ -54,33 +55,43 @@ class Pair:
     p_adjusted: str
     test: str
     numbers: tuple[tuple[str, str], ...]
-    lost: tuple[Changed, ...]
     won: tuple[Changed, ...]
+    lost: tuple[Changed, ...]
 
 
 def pair_views(rows: Rows, names: Mapping[Row, str], pages: Pages) -> tuple[Pair, ...]:
     """The pairs of the user's own rows that differ in one thing. Their p values are adjusted for their number."""
-    found = [(one, other, compare(rows[one], rows[other])) for one, other in default_pairs(rows)]
-    known = [(one, other, result) for one, other, result in found if result is not None]
+    known = list(_compared(rows))
     adjusted = holm([result.p for _, _, result in known])
     return tuple(
         Pair(
             first=names[one],
             second=names[other],
             differ="; ".join(differences((one, rows[one]), (other, rows[other]))) or "nothing recorded",
-            first_share=shown("percent", 100 * result.first),
-            second_share=shown("percent", 100 * result.second),
+            first_share=shown("percent", 100 * result.second),
+            second_share=shown("percent", 100 * result.first),
             difference=shown("points", 100 * result.difference),
             interval=shown("interval", (100 * result.interval[0], 100 * result.interval[1])),
             p=shown("p", result.p),
             p_adjusted=shown("p", p),
             test=_test(names[one], names[other], result, p),
             numbers=_numbers(names[one], names[other], result),
-            lost=tuple(_changed(result.only_first, rows[one], rows[other], pages)),
             won=tuple(_changed(result.only_second, rows[one], rows[other], pages)),
+            lost=tuple(_changed(result.only_first, rows[one], rows[other], pages)),
         )
         for (one, other, result), p in zip(known, adjusted, strict=True)
     )
+
+
+def _compared(rows: Rows) -> Iterator[tuple[Row, Row, Comparison]]:
+    """The pairs with the better row first, and by how much it is better than the second."""
+    for one, other in default_pairs(rows):
+        better, worse = one, other
+        if (result := compare(rows[worse], rows[better])) is not None and result.difference < 0:
+            better, worse = other, one
+            result = compare(rows[worse], rows[better])
+        if result is not None:
+            yield better, worse, result
 
 
 def _test(first: str, second: str, result: Comparison, p: float) -> str:
@@ -88,9 +99,7 @@ def _test(first: str, second: str, result: Comparison, p: float) -> str:
     if result.difference == 0:
         begin = "Both rows solve equally much"
     else:
-        better, worse = (second, first) if result.difference > 0 else (first, second)
-        ends = ends if result.difference > 0 else (-ends[1], -ends[0])
-        begin = f"{better} solves {abs(100 * result.difference):.2f} points more than {worse}; this is {'' if p < LEVEL else 'not '}significant"
+        begin = f"{first} solves {100 * result.difference:.2f} points more than {second}; this is {'' if p < LEVEL else 'not '}significant"
     return (
         f"{begin} (95 % interval: {shown('interval', ends)}; p = {shown('p', result.p)}, adjusted for all pairs on this page:"
         f" {shown('p', p)}; paired test of {result.units})."
@@ -101,8 +110,8 @@ def _numbers(first: str, second: str, result: Comparison) -> tuple[tuple[str, st
     return (
         ("tasks that both played", str(result.pairs)),
         ("solved equally often", str(result.both)),
-        (f"solved more often by {first}", str(len(result.only_first))),
-        (f"solved more often by {second}", str(len(result.only_second))),
+        (f"solved more often by {first}", str(len(result.only_second))),
+        (f"solved more often by {second}", str(len(result.only_first))),
         ("solved by neither", str(result.neither)),
         ("played by only one of them, not counted", str(result.unpaired)),
     )

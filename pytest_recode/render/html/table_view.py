@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableView:
-    """`caption`: the title, with the columns that have one value."""
+    """`caption`: the title, with the columns that have one value. `zeros`: the table found nothing, all its numbers are 0."""
 
     name: str
     title: str
@@ -36,17 +36,19 @@ class TableView:
     heads: tuple[Head, ...]
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...]
+    zeros: bool
 
 
 def table_view(table: Table) -> TableView:
-    """All rows of a table. Columns without a value are omitted; a column that may be folded is, into the caption, if all its values are equal."""
+    """All rows of a table. Columns without a value are omitted; a column that may be folded is, into the caption, if all its values are equal,
+    and so is the model if other texts name the rows."""
     heads: list[Column] = []
     folded: list[str] = []
     for column in table.columns:
         values = [row.get(column.key) for row in table.rows]
         if table.rows and not any(value not in (None, "", []) for value in values):
             continue
-        if column.fold and len(set(values)) == 1:
+        if (column.fold or (column.key == "model" and _others_differ(table))) and len(set(values)) == 1:
             folded.append(f"{column.head} {values[0]}")
         else:
             heads.append(column)
@@ -57,7 +59,21 @@ def table_view(table: Table) -> TableView:
         heads=tuple(Head(text=column.head, number=_is_number(column)) for column in heads),
         rows=tuple(tuple(_cell(column, row) for column in heads) for row in table.rows),
         notes=table.notes,
+        zeros=_only_zeros(table, heads),
     )
+
+
+def _others_differ(table: Table) -> bool:
+    texts = [column.key for column in table.columns if column.kind == "text" and column.key != "model"]
+    return any(len({row.get(key) for row in table.rows}) > 1 for key in texts)
+
+
+def _only_zeros(table: Table, shown_columns: Sequence[Column]) -> bool:
+    """Whether a table has numbers, and of those that it is about none but 0. Intervals and p values belong to other numbers."""
+    kinds = {"count", "percent", "rate", "number", "money", "points"}
+    keys = table.found or [column.key for column in shown_columns if column.kind in kinds]
+    values = [row.get(key) for key in keys for row in table.rows]
+    return any(value is not None for value in values) and not any(values)
 
 
 def _cell(column: Column, row: Mapping[str, Any]) -> Cell:
