@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -17,6 +17,7 @@ from pytest_recode.feedback import source
 from pytest_recode.feedback.causes import listed
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.model_answers import Part, part_of
+from pytest_recode.feedback.repeated import Printed, new
 from pytest_recode.feedback.symptoms import kinds
 from pytest_recode.task import Files
 from pytest_recode.verdict import Exc, Outcome, Verdict
@@ -75,8 +76,9 @@ def render(
         if len(verdict.failing_interfaces) > 1:
             lines += ["", CONSEQUENCES]
         shown: set[str] = set()
+        printed: Printed = {}
         for item in items:
-            lines += _item(verdict, item, level, targets, candidate, first=item.interface not in shown)
+            lines += _item(verdict, item, level, targets, candidate, printed, first=item.interface not in shown)
             shown.add(item.interface)
     return "\n".join(lines) + "\n"
 
@@ -127,9 +129,16 @@ def exceptions(verdict: Verdict) -> list[str]:
 
 
 def _item(
-    verdict: Verdict, item: FeedbackItem, level: int, targets: Sequence[str], candidate: Files, *, first: bool
+    verdict: Verdict,
+    item: FeedbackItem,
+    level: int,
+    targets: Sequence[str],
+    candidate: Files,
+    printed: Printed,
+    *,
+    first: bool,
 ) -> list[str]:
-    """The text of one record. Only the `first` record of an interface has its symptom."""
+    """The text of one record. Only the `first` record of an interface has its symptom. What is in `printed` is referred to."""
     symptom = sentence("; ".join(kinds(verdict, item.interface)))
     lines = ["", f"Interface: {item.interface}"]
     if item.interface not in verdict.failing_interfaces:
@@ -155,12 +164,28 @@ def _item(
         before = source.parse(candidate.get(file))
         part = Part.WHOLE if known else part_of(item.correction, path_within(item.interface, file), before)
         kind = "" if part in _LAID_IN else " piece"
-        if more := _also_used(item.correction, path_within(item.interface, file)):
+        code = item.correction
+        if part is Part.WHOLE:
+            there = new(code, file, item.interface, printed)
+            code = there.code
+            lines += _above(there.above)
+        if more := _also_used(code, path_within(item.interface, file)):
             lines.append(f"The correction also defines {listed(more)}, which it uses.")
-        lines += [f"Correction{_PARTS[part]}:", fenced(item, file, item.correction, kind)]
+        if code:
+            lines += [f"Correction{_PARTS[part]}:", fenced(item, file, code, kind)]
     for path, code in item.elsewhere.items():
-        lines += [f"What the correction uses from {path}:", fenced(item, path, code)]
+        there = new(code, path, item.interface, printed)
+        lines += _above(there.above)
+        if there.code:
+            lines += [f"What the correction uses from {path}:", fenced(item, path, there.code)]
     return lines
+
+
+def _above(names: Mapping[str, Sequence[str]]) -> list[str]:
+    """Where the text has definitions that belong to a correction and are not printed again."""
+    return [
+        f"Part of this correction is above, with that of {owner}: {listed(found)}." for owner, found in names.items()
+    ]
 
 
 def _also_used(correction: str, path: Sequence[str]) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import functools
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -121,13 +123,22 @@ def test_the_measure_would_find_the_tests_and_the_reference(manifest: Path) -> N
 @pytest.mark.parametrize("manifest", TASKS, ids=lambda path: path.parent.name)
 @pytest.mark.mostly_slow(one_in=5)
 def test_l4_corrects_every_failing_interface(manifest: Path, who: str) -> None:
-    """Each correction is Python for a target. One in the interface's own file defines it; others have what it uses of another target."""
+    """Each correction is Python for a target. One in the interface's own file defines it; others have what it uses of another target. No
+    definition is printed twice."""
     task, parts = read(manifest)
     answer = derived(task, parts) if who == "derived" else from_task(task, parts, parts.feedback or {})
     text = answer([failed(task, parts, candidate(task, parts, "the repository's"))], 4).text
     given = corrections(text)
     own = [each for each in given if each.file == file_of(each.interface, task.targets)]
     assert [each.interface for each in own] == list(task.interfaces)
+    printed = Counter(
+        (each.file, name)
+        for each in given
+        for node in ast.parse(each.code).body
+        if not isinstance(node, ast.Import | ast.ImportFrom)
+        for name in source.bound(node)
+    )
+    assert [*printed.values()] == [1] * len(printed)
     for correction in given:
         assert correction.file in task.targets
         code = source.parse(correction.code.encode())

@@ -207,6 +207,52 @@ def test_a_correction_with_further_definitions_says_that_it_uses_them() -> None:
     assert "also defines" not in said(3, items=(replace(ITEM, correction=WITH_MORE),))
 
 
+DEVIATION = """\
+from tools import centre
+
+LIMIT: float = 2.0
+
+
+# of finite values
+def _total(values):
+    return min(sum(values), LIMIT)
+
+
+def deviation(values):
+    return _total(centre(values)) ** 0.5
+"""
+
+
+def test_a_definition_of_several_corrections_is_printed_once() -> None:
+    """With the first; the others say where it is. What is not the same program is printed."""
+    cases = (case(), case("stats.deviation"))
+    first = replace(ITEM, correction=WITH_MORE)
+    second = replace(ITEM, interface="stats.deviation", correction=DEVIATION)
+    text = said(4, *cases, items=(first, second))
+    [mean, deviation] = corrections(text)
+    assert mean.code == WITH_MORE
+    assert (
+        deviation.code
+        == "from tools import centre\n\ndef deviation(values):\n    return _total(centre(values)) ** 0.5\n"
+    )
+    assert "Part of this correction is above, with that of stats.mean: `LIMIT` and `_total`.\nCorrection:\n" in text
+    for changed in (DEVIATION.replace("min", "max"), f"{DEVIATION}\n\n_total = print"):
+        [_, other] = corrections(said(4, *cases, items=(first, replace(second, correction=changed))))
+        assert "def _total" in other.code
+        assert "LIMIT: float" not in other.code
+
+
+def test_of_code_for_another_file_only_what_is_new_is_printed() -> None:
+    cases = (case(), case("stats.deviation"))
+    items = [
+        replace(ITEM, interface=name, elsewhere={"tools.py": "import math\n\n\nEPSILON = math.inf\n"})
+        for name in ("stats.mean", "stats.deviation")
+    ]
+    text = said(4, *cases, items=tuple(items))
+    assert [each.interface for each in corrections(text) if each.file == "tools.py"] == ["stats.mean"]
+    assert text.endswith("Part of this correction is above, with that of stats.mean: `EPSILON`.\n")
+
+
 @pytest.mark.parametrize(
     "code", ["total = 1\nreturn total", "def other(): ...", "def mean(values):\n    x = 1\n    return x", "f("]
 )
