@@ -29,7 +29,8 @@ class ModelFault(StrEnum):
     TIMEOUT = "timeout"
     CONNECTION = "connection"
     SERVER = "server"  # 5xx
-    REQUEST = "bad-request"  # the provider rejects this request (context too long, bad parameter)
+    CONTEXT = "context"  # the prompt, with room for the answer, does not fit into the model's context window
+    REQUEST = "bad-request"  # the provider rejects this request, such as for a bad parameter
     GATEWAY = "gateway"  # the process of this run that calls the models ended during the call
 
 
@@ -40,13 +41,19 @@ class ModelError(Exception):
     further calls.
     """
 
-    def __init__(self, fault: ModelFault, model: str, detail: str, *, cause: str | None = None) -> None:
-        """`cause`: `detail` without what differs between calls that fail alike, such as the number of tries; None: `detail` itself."""
+    def __init__(
+        self, fault: ModelFault, model: str, detail: str, *, cause: str | None = None, window: int | None = None
+    ) -> None:
+        """`cause`: `detail` without what differs between calls that fail alike, such as the number of tries; None: `detail` itself.
+
+        `window`: the size of the context window in tokens, if the fault is `CONTEXT` and the provider states it.
+        """
         super().__init__(_model_message(fault, model, detail))
         self.fault = fault
         self.model = model
         self.detail = detail
         self.cause = _model_message(fault, model, detail if cause is None else cause)
+        self.window = window
 
     @property
     def fatal(self) -> bool:

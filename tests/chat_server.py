@@ -78,6 +78,22 @@ def fault(status: int, message: str = "", *, code: str = "", retry_after: str = 
     )
 
 
+def windowed(window: int, answer: Callable[[Request], str], *, says: str = "") -> Script:
+    """A server with a context window of so many tokens, of four characters each, that refuses longer prompts as vLLM does.
+
+    `says`: the text of its refusals, where it is another.
+    """
+
+    def script(request: Request) -> Answer:
+        size = sum(len(str(request.body.get(part) or "")) for part in ("messages", "tools")) // 4
+        if size > window:
+            usual = f"This model's maximum context length is {window} tokens. However, your request has {size} input tokens."
+            return fault(400, says or usual)
+        return say(answer(request), usage={"prompt_tokens": size, "completion_tokens": 7, "total_tokens": size + 7})
+
+    return script
+
+
 def dropped(where: str = "before") -> Answer:
     return Answer(text="x" * 4096, drop=where)
 
@@ -127,6 +143,7 @@ class ChatServer:
     def __init__(self, script: Script) -> None:
         self.requests: list[Request] = []
         self.script = script
+        self.models: Sequence[object] | None = None  # what GET /v1/models lists; None: status 404
         self._lock = threading.Lock()
         self.closing = threading.Event()
         server = self
@@ -168,6 +185,15 @@ class ChatServer:
 class _Handler(BaseHTTPRequestHandler):
     owner: ChatServer
     protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        models = self.owner.models if self.path == "/v1/models" else None
+        payload = json.dumps({"object": "list", "data": models}).encode()
+        self.send_response(404 if models is None else 200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(payload)))
+        self.end_headers()
+        self.wfile.write(payload)
 
     def do_POST(self) -> None:
         data = self.rfile.read(int(self.headers.get("Content-Length", 0)))

@@ -32,12 +32,13 @@ class ModelFacts:
     """Facts about a model that a caller needs before its first call.
 
     `window`: the context window in tokens, or None if unknown. `takes_temperature`: whether requests include the temperature that was
-    asked about.
+    asked about. `answer`: the limit of an answer in tokens that requests have, or None.
     """
 
     native_tools: bool
     window: int | None
     takes_temperature: bool
+    answer: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,11 +5,13 @@ DIR has `models.json` and one file of JSON lines per episode, named as its trans
     {"message": ID, "value": {"role", "content", …}}
     {"tools": ID, "value": […]}
     {"call": KEY, "n": 1, "request": {"model", "messages": [ID, …], "tools": ID, …}, "answer": {…}, "usage": {…}, "answering": 1.5}
+    {"call": KEY, "n": 1, "request": {…}, "answer": {}, "usage": {}, "answering": 0.0, "refused": {"fault": "context", …}}
     {"grading": KEY, "n": 1, "seed": 123}
     {"options": {"--recode-agent": "recode", …}}
 
 The key of a call is a digest of what determines its answer: the model that the name stands for, messages, tools, parameters and the
-attempt. `n` counts equal calls within one episode. Addresses, API keys, times and workers are not part of it. Durations and memory addresses in
+attempt. `n` counts equal calls within one episode. Of refusals only those of prompts that are too long are stored, because they determine
+what an agent sends next. Addresses, API keys, times and workers are not part of the key. Durations and memory addresses in
 messages behind the first one of the user (outputs of commands, feedback), which differ between equal runs, are not compared. The options
 of the session that recorded the lines below them are not compared, either: they explain why a request is not recorded.
 """
@@ -42,11 +44,15 @@ _VARIES = re.compile(r"\b\d+(?:\.\d+)? ?(?:s|ms|us|µs|seconds|secs?)\b|\b0x[0-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """A stored answer: the body in OpenAI's format, its usage, and the seconds that the provider took."""
+    """A stored answer: the body in OpenAI's format, its usage, and the seconds that the provider took.
+
+    `refused`: the event of the error, if there is no answer because the prompt was too long; else None.
+    """
 
     answer: Mapping[str, Any]
     usage: Mapping[str, Any]
     answering: float
+    refused: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +107,9 @@ class Cassette:
         if "message" in line or "tools" in line:
             self._stored.setdefault(file, set()).add(line.get("message") or line["tools"])
         elif "call" in line:
-            found = Recorded(answer=line["answer"], usage=line["usage"], answering=line["answering"])
+            found = Recorded(
+                answer=line["answer"], usage=line["usage"], answering=line["answering"], refused=line.get("refused")
+            )
             self._calls.setdefault((line["call"], line["n"]), {})[file] = found
         elif "grading" in line:
             self._seeds.setdefault((line["grading"], line["n"]), {})[file] = line["seed"]
@@ -120,7 +128,8 @@ class Cassette:
         messages = [self._write_once(caller, "message", each) for each in question.messages]
         tools = self._write_once(caller, "tools", question.tools) if question.tools else None
         request = {**question.parts, "messages": messages, "tools": tools}
-        self._write(caller, {"call": question.key, "n": number, "request": request, **asdict(recorded)})
+        fields = {name: value for name, value in asdict(recorded).items() if name != "refused" or value is not None}
+        self._write(caller, {"call": question.key, "n": number, "request": request, **fields})
 
     def seed(self, caller: Caller, subject: str, number: int, fresh: int) -> int:
         """The seed of the caller's grading of `subject` in turn `number`: the recorded one, or `fresh`, which is recorded.

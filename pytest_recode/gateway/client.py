@@ -55,7 +55,7 @@ class GatewayModel:
         self._counts: Counter[bytes] = Counter()
         self._observer: CallObserver = context.observer or _Unobserved()
         found = facts(address, context.name)
-        self.native_tools, self.window = found.native_tools, found.window
+        self.native_tools, self.window, self.answer = found.native_tools, found.window, found.answer
 
     def complete(
         self,
@@ -145,7 +145,10 @@ def grading_seed(address: GatewayAddress, caller: Caller, subject: str, number: 
 
 
 def check(context: ModelContext) -> None:
-    """Raise `UserError` for an unknown name, a missing key, or a cost limit with an unknown price. Sends no request to a provider."""
+    """Raise `UserError` for an unknown name, a missing key, or a cost limit with an unknown price.
+
+    No model is called. A server of the user's own is asked for its context window.
+    """
     try:
         facts(_address(context), context.name)
     except ModelError as error:  # before the first call, this is nothing to record

@@ -42,7 +42,7 @@ _KINDS: dict[str, type[BaseException]] = {
 def dump_error(error: BaseException) -> Event:
     if isinstance(error, ModelError):
         fields = {"fault": error.fault.value, "model": error.model, "detail": error.detail, "cause": error.cause}
-        return {"event": "error", "kind": "model", **fields}
+        return {"event": "error", "kind": "model", **fields, "window": error.window}
     for kind, known in _KINDS.items():
         if isinstance(error, known):
             return {"event": "error", "kind": kind, "message": str(error)}
@@ -52,7 +52,7 @@ def dump_error(error: BaseException) -> Event:
 def error_of(event: Event) -> BaseException:
     """The exception that `dump_error` was given; a `GatewayError` for an unexpected one."""
     if event["kind"] == "model":
-        error = ModelError(ModelFault(event["fault"]), event["model"], event["detail"])
+        error = ModelError(ModelFault(event["fault"]), event["model"], event["detail"], window=event.get("window"))
         error.cause = event["cause"]
         return error
     return _KINDS.get(event["kind"], GatewayError)(event["message"])

@@ -212,6 +212,7 @@ _STATUS = {
     ModelFault.NO_TOOLS: 404,
     ModelFault.RATE_LIMIT: 429,
     ModelFault.TIMEOUT: 504,
+    ModelFault.CONTEXT: 400,
     ModelFault.REQUEST: 400,
 }
 

@@ -12,18 +12,18 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_recode.faults import UserError
+from pytest_recode.faults import ModelError, ModelFault, UserError
 from pytest_recode.gateway import FIRST_TURN, NUMBER, TURN, GatewayConfig, ModelFacts
 from pytest_recode.gateway.budget import Budget
 from pytest_recode.gateway.call import Call
 from pytest_recode.gateway.cassette import Cassette, Question, Recorded
-from pytest_recode.gateway.events import Event, dump_error
+from pytest_recode.gateway.events import Event, dump_error, error_of
 from pytest_recode.gateway.kept_answers import Kept, KeptAnswers, Place, place_of
 from pytest_recode.gateway.throttle import Throttle
 from pytest_recode.models import Caller, Embedded, ModelContext, Reply
 from pytest_recode.models.chat_format import completion, usage_json
 from pytest_recode.models.client import highest_cost, litellm, takes_temperature
-from pytest_recode.models.provider import ProviderModel, check, provider_model
+from pytest_recode.models.provider import ProviderModel, check, provider_model, with_served_window
 from pytest_recode.models.redaction import known_secrets, redacted, redacted_json
 from pytest_recode.models.table import Entry, key_variables, resolve
 from pytest_recode.records.ledger import FileLedger
@@ -84,6 +84,7 @@ class ModelService:
             native_tools=model.native_tools,
             window=model.window,
             takes_temperature=takes_temperature(model.entry, temperature),
+            answer=model.answer,
         )
         if cassette is not None:
             cassette.store_facts(name, model.entry.model, facts)
@@ -109,11 +110,18 @@ class ModelService:
                 return
             if cassette is not None:
                 if recorded := cassette.find(caller, question, number):
+                    if recorded.refused is not None:
+                        raise error_of({**recorded.refused, "model": name})
                     emit(self._replayed(name, recorded))
                     return
                 if self._only_replays:
                     raise cassette.missing(caller, question, number)
-            answered = await self._asked(await self._model(name), caller, body, place, ask, emit, calls)
+            try:
+                answered = await self._asked(await self._model(name), caller, body, place, ask, emit, calls)
+            except ModelError as error:
+                if cassette is not None and error.fault is ModelFault.CONTEXT:
+                    cassette.store(caller, question, number, _refused(redacted_json(dump_error(error), self._secrets)))
+                raise
             if cassette is not None:
                 cassette.store(caller, question, number, _recorded(answered))
             emit(_event(answered))
@@ -218,8 +226,20 @@ class ModelService:
                 table=self.config.table,
             )
             check(context)
-            self._models[name] = provider_model(context)
+            # another call may have been first
+            self._models.setdefault(name, await self._with_window(provider_model(context)))
         return self._models[name]
+
+    async def _with_window(self, model: ProviderModel) -> ProviderModel:
+        """The model with the context window that its server states, or that it had when the answers that this run replays were recorded."""
+        if model.entry.context is not None:
+            return model
+        recorded = (
+            None if self.config.cassette_mode == "record" or not self.cassette else self.cassette.facts(model.name)
+        )
+        if recorded is not None and recorded[0] == model.entry.model:
+            return replace(model, window=recorded[1].window)
+        return await asyncio.to_thread(with_served_window, model)
 
 
 def _question(entry: Entry, caller: Caller, body: Mapping[str, Any]) -> Question:
@@ -236,6 +256,11 @@ def _event(kept: Kept) -> Event:
 
 def _recorded(kept: Kept) -> Recorded:
     return Recorded(answer=kept.body, usage=kept.body["usage"], answering=round(kept.timing.answering, 3))
+
+
+def _refused(event: Event) -> Recorded:
+    """A prompt that is too long for the model: the agent's next prompt depends on it."""
+    return Recorded(answer={}, usage={}, answering=0.0, refused=event)
 
 
 def _warning(text: str) -> Event:

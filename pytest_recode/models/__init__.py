@@ -60,7 +60,10 @@ class Reply:
 
 
 class Model(Protocol):
-    """An LLM. A model that knows its context window has a field `window: int | None`, in tokens; agents send shorter prompts without it."""
+    """An LLM. A model that knows its context window has a field `window: int | None`, in tokens; agents send shorter prompts without it.
+
+    One whose requests limit the answer has a field `answer: int | None`, in tokens.
+    """
 
     name: str  # as the user wrote it
     simulated: bool

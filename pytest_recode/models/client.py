@@ -5,6 +5,7 @@ Importing litellm takes seconds, so it is imported only when a model is checked 
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import gc
 import importlib.metadata
@@ -12,7 +13,7 @@ import logging
 import math
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -82,6 +83,21 @@ def timeout(seconds: float, connect: float) -> Any:
     return httpx.Timeout(seconds, connect=connect)
 
 
+async def within(seconds: float, call: Callable[[], Awaitable[Any]], late: Callable[[], None], after: float) -> Any:
+    """Return `await call()`, or raise `TimeoutError` after `seconds`. Calls `late()` if there is no answer `after` so many seconds.
+
+    The client's own limit does not suffice, because it restarts with every byte that the server sends.
+    """
+    reminder = asyncio.get_running_loop().call_later(after, late)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of litellm and its dependencies
+            async with asyncio.timeout(seconds):
+                return await call()
+    finally:
+        reminder.cancel()
+
+
 def window(entry: Entry) -> int | None:
     """The context window in tokens: the entry's, else that of litellm's table; None if neither has one.
 
@@ -146,11 +162,16 @@ def highest_cost(entry: Entry, prompt: int) -> tuple[int, float]:
 
 def longest_answer(entry: Entry) -> int:
     """The maximum number of tokens of an answer: the request's own limit, else that of litellm's table."""
-    own = entry.params.get("max_completion_tokens") or entry.params.get("max_tokens")
-    if isinstance(own, int):
+    if (own := answer_limit(entry)) is not None:
         return own
     listed = _info(entry).get("max_output_tokens")
     return listed if isinstance(listed, int) and listed > 0 else _USUAL_ANSWER
+
+
+def answer_limit(entry: Entry) -> int | None:
+    """The limit of an answer that each request has, in tokens; None if it has none."""
+    own = entry.params.get("max_completion_tokens") or entry.params.get("max_tokens")
+    return own if isinstance(own, int) else None
 
 
 _USUAL_ANSWER = 8192

@@ -11,7 +11,7 @@ from typing import Any
 from pytest_recode.models import Embedded, Ledger, Message, ModelContext, Reply, Tool
 from pytest_recode.models.chat_format import chat_request
 from pytest_recode.models.client import litellm
-from pytest_recode.models.provider import ProviderModel, check, provider_model
+from pytest_recode.models.provider import ProviderModel, check, provider_model, with_served_window
 from pytest_recode.models.retry import Retries
 
 __all__ = ["LitellmModel", "check", "make"]
@@ -26,7 +26,7 @@ class LitellmModel:
         self.provider = provider
         self.name = provider.name
         self.native_tools = provider.native_tools
-        self.window = provider.window
+        self.window, self.answer = provider.window, provider.answer
         provider.wait = self._wait
 
     @property
@@ -59,8 +59,8 @@ class LitellmModel:
 
 
 def make(context: ModelContext) -> LitellmModel:
-    """Create the model. Raises what `check` raises."""
-    return LitellmModel(provider_model(context))
+    """Create the model. Asks a server of the user's own for its context window. Raises what `check` raises."""
+    return LitellmModel(with_served_window(provider_model(context)))
 
 
 @functools.cache

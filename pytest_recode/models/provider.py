@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import os
 import time
-import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
@@ -19,7 +19,8 @@ from pytest_recode.faults import ModelError, ModelFault, UserError
 from pytest_recode.models import Embedded, Ledger, ModelContext, Reach, Reply, Usage
 from pytest_recode.models.answers import failed_choice, opaque_of, text_of, tool_calls
 from pytest_recode.models.chat_format import ChatRequest, response_format
-from pytest_recode.models.client import cost, litellm, priced, timeout, vectors_of, window
+from pytest_recode.models.client import answer_limit, cost, litellm, priced, timeout, vectors_of, window, within
+from pytest_recode.models.context_window import served_window, too_long_step
 from pytest_recode.models.environment import check_connections, usable_key
 from pytest_recode.models.providers import NO_KEY, entry_of
 from pytest_recode.models.retry import Failure, Retries, failure, request_step
@@ -74,6 +75,11 @@ class ProviderModel:
     admission: Admission | None = None
     warn: Callable[[str], None] = LOG.warning
     _extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def answer(self) -> int | None:
+        """The limit of an answer in tokens that each request has."""
+        return answer_limit(self.entry)
 
     async def complete(self, request: ChatRequest) -> Reply:
         """Raises what `Model.complete` raises."""
@@ -173,7 +179,7 @@ class ProviderModel:
             self._extra["_skip_mcp_handler"] = True
             return await self._ask(request)
         if isinstance(response, Failure):
-            return response
+            return self._too_long(response, request) if response.fault is ModelFault.CONTEXT else response
         if not getattr(response, "choices", None):
             return self._placed(Failure(fault=ModelFault.SERVER, detail="the response has no choices"))
         return self._reply(response, request["messages"])
@@ -192,7 +198,7 @@ class ProviderModel:
     async def _called(self, call: Callable[[], Awaitable[Any]]) -> Any:
         """The provider's response, or a Failure."""
         try:
-            return await _within(self.call_seconds, call, self._late, self.late_seconds)
+            return await within(self.call_seconds, call, self._late, self.late_seconds)
         except TimeoutError:
             detail = f"no complete answer within {self.call_seconds:g} s"
             return Failure(fault=ModelFault.TIMEOUT, detail=detail, silent=True)
@@ -254,10 +260,19 @@ class ProviderModel:
         if failed.fault is ModelFault.NO_TOOLS:
             step = "set `tools: false` for it in --recode-models-file, so that the agent writes its actions as text"
             return replace(failed, detail=f"{failed.detail} ({server}): {step}")
+        if failed.fault is ModelFault.CONTEXT:
+            return failed  # `_too_long` adds more
         # A page or an empty answer may mean another server than the user believes; a rate limit is known to be the provider's
         if failed.fault is ModelFault.AUTH or (own and failed.fault is not ModelFault.RATE_LIMIT):
             return replace(failed, detail=f"{failed.detail} ({server})")
         return failed
+
+    def _too_long(self, failed: Failure, request: Mapping[str, Any]) -> Failure:
+        """Add the sizes to a refusal, and what to do if nothing of the prompt can be left out."""
+        characters = sum(len(str(each)) for part in ("messages", "tools") for each in request.get(part, ()))
+        size, step = too_long_step(failed.window or self.window, characters, self.answer)
+        server = f"asked at {self._where}"
+        return replace(failed, detail=f"{failed.detail} ({server}; {size}): {step}", cause=f"{step} ({server})")
 
     def _reply(self, response: Any, messages: Sequence[Mapping[str, Any]]) -> Reply | Failure:
         choice = response.choices[0]
@@ -328,16 +343,7 @@ def provider_model(context: ModelContext) -> ProviderModel:
     )
 
 
-async def _within(seconds: float, call: Callable[[], Awaitable[Any]], late: Callable[[], None], after: float) -> Any:
-    """Return `await call()`, or raise `TimeoutError` after `seconds`. Calls `late()` if there is no answer `after` so many seconds.
-
-    The client's own limit does not suffice, because it restarts with every byte that the server sends.
-    """
-    reminder = asyncio.get_running_loop().call_later(after, late)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # litellm's, as above
-            async with asyncio.timeout(seconds):
-                return await call()
-    finally:
-        reminder.cancel()
+def with_served_window(model: ProviderModel) -> ProviderModel:
+    """The model with the context window that a server of the user's own states. Sends it one request."""
+    key = None if model.api_key == NO_KEY else model.api_key or os.environ.get(model.key_env)
+    return replace(model, window=served_window(model.entry, key) or model.window)

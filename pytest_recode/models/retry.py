@@ -13,6 +13,7 @@ from itertools import dropwhile, takewhile
 from typing import Any
 
 from pytest_recode.faults import ModelError, ModelFault
+from pytest_recode.models.context_window import is_too_long, stated_window
 from pytest_recode.models.no_connection import no_connection
 from pytest_recode.models.redaction import known_secrets, redacted
 
@@ -25,7 +26,10 @@ PARTIAL = "partial answer"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A try without an answer. `retry_after` is the delay in seconds that the server requested, or None."""
+    """A try without an answer. `retry_after` is the delay in seconds that the server requested, or None.
+
+    `cause`: `detail` without what differs between calls that fail alike; "": `detail` itself. `window`: see `ModelError`.
+    """
 
     fault: ModelFault
     detail: str  # one line
@@ -38,6 +42,8 @@ class Failure:
     silent: bool = False  # no complete answer within the time limit of a call
     missing: str = ""  # the package that litellm did not find; "" if none
     throttled: bool = False  # the provider takes no further request at the moment, and says so
+    cause: str = ""
+    window: int | None = None
 
     @property
     def reason(self) -> str:
@@ -93,7 +99,8 @@ class Retries:
         if failure.retry_after is not None and failure.retry_after > self.cap:
             excess = f" (the server asked to wait {failure.retry_after:.0f} s; this run waits at most {self.cap:.0f} s)"
         detail = f"{failure.detail}{tries}{excess}"
-        return ModelError(failure.fault, model, detail, cause=f"{failure.detail}{excess}")
+        cause = f"{failure.cause or failure.detail}{excess}"
+        return ModelError(failure.fault, model, detail, cause=cause, window=failure.window)
 
 
 def failure(error: Exception) -> Failure | None:
@@ -123,6 +130,7 @@ def failure(error: Exception) -> Failure | None:
         retry_after=retry_after,
         # Anthropic sends 529 if it is overloaded. A 503 may also be a server that is down, unless it says when to come back.
         throttled=fault is ModelFault.RATE_LIMIT or status == 529 or (status == 503 and retry_after is not None),
+        window=stated_window(map(_body, chain), _detail(error)) if fault is ModelFault.CONTEXT else None,
     )
 
 
@@ -172,6 +180,8 @@ def _fault(error: Exception) -> ModelFault:
         return ModelFault.NO_TOOLS
     if status in (404, 410) or codes & _NO_MODEL_CODES or (status == 400 and _NO_MODEL.search(text)):
         return ModelFault.UNKNOWN
+    if is_too_long(error, codes, status, text):
+        return ModelFault.CONTEXT
     # litellm reports a lost connection as status 500; the wrapped exception distinguishes the two
     for part in _chain(error):
         if isinstance(part, (httpx.TimeoutException, openai.APITimeoutError)):
@@ -213,12 +223,16 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 def _codes(error: BaseException) -> Iterator[str]:
     """The codes and types of an error: the exception's own, and those in the provider's JSON."""
-    body = getattr(error, "body", None)
-    if not isinstance(body, dict):
-        body = _error_in(str(error))
+    body = _body(error)
     for code in (getattr(error, "code", None), *(body.get(key) for key in ("code", "type"))):
         if isinstance(code, str):
             yield code
+
+
+def _body(error: BaseException) -> Mapping[str, Any]:
+    """The provider's JSON; {} if there is none."""
+    body = getattr(error, "body", None)
+    return body if isinstance(body, dict) else _error_in(str(error))
 
 
 # Prefixes and suffixes that litellm adds to a provider's message.

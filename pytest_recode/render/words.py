@@ -128,6 +128,7 @@ KINDS = {
     "model:timeout": "the model did not answer in time",
     "model:connection": "the model could not be reached",
     "model:server": "the model's server failed",
+    "model:context": "the prompt does not fit into the model's context window",
     "model:bad-request": "the provider refused the request",
     "model:gateway": "the run's gateway, which calls the models, ended during the call",
     "time": "a time limit passed during a wait, or before a turn was graded",

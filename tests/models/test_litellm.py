@@ -327,11 +327,6 @@ def test_a_reply_that_cannot_be_read_is_told_in_a_line_without_a_traceback(
         ),
         (fault(400, "bad parameter"), ModelFault.REQUEST, "bad parameter"),
         (fault(413, "too large"), ModelFault.REQUEST, "too large"),
-        (
-            fault(400, "maximum context length", code="context_length_exceeded"),
-            ModelFault.REQUEST,
-            "maximum context length",
-        ),
     ],
 )
 def test_a_fault_that_waiting_does_not_mend_is_an_error_at_once(
