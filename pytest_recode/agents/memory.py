@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pytest_recode.agents.prompts import cut, fence_for, printable
+from pytest_recode.faults import ModelError, ModelFault
 from pytest_recode.models import Message, Model, Reply, Tool, ToolCall
 from pytest_recode.records.checkpoint import typed_field
 
@@ -142,16 +143,15 @@ class Memory:
     def shrink(self, model: Model, limit: int, *, read: Reads, known: Collection[str], now: str) -> Reply | None:
         """Summarise the older messages if there are more than `limit` tokens; None if there are not.
 
-        `known`: files that every prompt shows anyway. `now`: the current feedback. If the model raises, nothing is dropped.
+        `known`: files that every prompt shows anyway. `now`: the current feedback. If the model raises, nothing is dropped, unless
+        the messages are too long for it to summarise.
         """
         much = self.tokens(self.shown()) > limit
         many = self.threshold is not None and len(self.entries) > self.threshold
         at = self._cut(limit) if much or many else 0
         if not at:
             return None
-        reply = model.complete(
-            [Message(role="system", content=SUMMARISE), Message(role="user", content=self._asked(at, limit, now))]
-        )
+        reply = summarised(model, self._asked(at, limit, now))
         old, paths = self.entries[:at], self._paths(at, known)
         room = min(MAX_SUMMARY, int(limit * self.characters) // 8)
         self.summary = cut(reply.text.strip() or _plain(self.summary, old), room)
@@ -159,6 +159,13 @@ class Memory:
         self.files = {}
         self._keep_files(paths, limit, read)
         return reply
+
+    def forget(self) -> bool:
+        """Drop everything but a short summary, without asking the model. Returns whether there was anything else."""
+        short = cut(_plain(self.summary, self.entries), MAX_SUMMARY // 8)
+        shorter = bool(self.entries or self.files) or len(short) < len(self.summary)
+        self.summary, self.entries, self.files = short, [], {}
+        return shorter
 
     def _cut(self, limit: int) -> int:
         """How many messages a summary replaces: whole exchanges, so that no result is separated from its call."""
@@ -205,11 +212,25 @@ class Memory:
         return "\n\n".join(said)
 
 
-def limit_of(window: int | None, fixed: int) -> int:
-    """The limit of a memory in tokens, if the rest of a prompt has `fixed` tokens and the model's context window, if known, is `window`."""
+def summarised(model: Model, work: str) -> Reply:
+    """The model's summary of `work`; an empty one if that does not fit into its context window."""
+    try:
+        return model.complete([Message(role="system", content=SUMMARISE), Message(role="user", content=work)])
+    except ModelError as error:
+        if error.fault is not ModelFault.CONTEXT:
+            raise
+        return Reply(text="")
+
+
+def limit_of(window: int | None, fixed: int, answer: int | None = None) -> int:
+    """The limit of a memory in tokens, if the rest of a prompt has `fixed` tokens and the model's context window, if known, is `window`.
+
+    `answer`: the limit of an answer in tokens, if requests have one, which some servers subtract from the window.
+    """
     if window is None:
         return MAX_TOKENS_UNKNOWN
-    answer = min(MAX_ANSWER_TOKENS, window // 4)
+    if answer is None:
+        answer = min(MAX_ANSWER_TOKENS, window // 4)
     return max(MIN_TOKENS, min(MAX_TOKENS, window - answer - fixed))
 
 

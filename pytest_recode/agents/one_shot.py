@@ -1,7 +1,8 @@
 """`one-shot`: one model call per turn, no tools; the answer is the code. It measures the model without an agent.
 
 If a task asks for a part of a file, the answer is that part (`partial_file.py`). Later prompts contain all earlier answers and the
-feedback on them, as far as they fit (`memory.limit_of`). The oldest are left out first, and the prompt says so.
+feedback on them, as far as they fit (`memory.limit_of`). The oldest are left out first, and the prompt says so. A prompt that the model
+refuses as too long is sent again without any of them.
 
 Its transcript events: `message` (turn, step, role, content) and `step` (turn, step, files, problems, usage, finish, and `reindented` if
 an answer for a part of a file was moved to another indentation).
@@ -9,11 +10,12 @@ an answer for a part of a file was moved to another indentation).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace, partial_file
+from pytest_recode.agents.context import answer_of, learned_window, no_room, window_of
 from pytest_recode.agents.fences import Found, files
 from pytest_recode.agents.memory import CHARACTERS, MIN_REPEATED, characters_of, limit_of, tokens_of
 from pytest_recode.agents.prompts import (
@@ -28,12 +30,11 @@ from pytest_recode.agents.prompts import (
 )
 from pytest_recode.agents.protocol import plain_lines, without_thoughts
 from pytest_recode.agents.python_source import lost_definitions, syntax_error
-from pytest_recode.agents.recode import window_of
 from pytest_recode.agents.step_log import MAX_REMEMBERED, clean, reply_fields
 from pytest_recode.agents.unfinished import unfinished
 from pytest_recode.agents.values import DamagedError
 from pytest_recode.episode import Feedback, Move
-from pytest_recode.faults import UserError
+from pytest_recode.faults import ModelError, UserError
 from pytest_recode.models import Message, Model, Reply
 from pytest_recode.records.checkpoint import model_state, restore_model, typed_field
 from pytest_recode.task import Brief, Files
@@ -78,14 +79,14 @@ class OneShot:
     past: tuple[Past, ...] = ()
     problems: tuple[str, ...] = ()  # of the latest answer
     characters: float = CHARACTERS  # to a token
+    window: int | None = None  # the context window in tokens, as far as refused prompts have shown it
 
     def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
         """Call the model once and write the files of its answer. `submitted` is True if there were any."""
         self.turn += 1
-        messages = self._prompt(brief, feedback, workspace)
-        for message in messages if self.turn == 1 else messages[-1:]:
-            self._log("message", {"role": message.role, "content": message.content})
-        reply = self.model.complete(messages)
+        messages, reply = self._ask(brief, feedback, workspace)
+        if reply is None:
+            return self._unanswered(messages)
         self._log("message", {"role": "assistant", "content": reply.text})
         self.characters = characters_of(messages, 0, reply.usage.prompt_tokens) or self.characters
         found, moved = self._read(reply, brief)
@@ -114,6 +115,7 @@ class OneShot:
             "past": [{"asked": each.asked, "answer": each.answer, "files": list(each.files)} for each in self.past],
             "problems": list(self.problems),
             "characters": self.characters,
+            "window": self.window,
             "model": model_state(self.model),
         }
 
@@ -128,7 +130,33 @@ class OneShot:
             for each in typed_field(state, "past", list)
         )
         self.problems = tuple(typed_field(state, "problems", list))
+        self.window = None if state.get("window") is None else typed_field(state, "window", int)
         restore_model(self.model, typed_field(state, "model", dict))
+
+    def _ask(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> tuple[list[Message], Reply | None]:
+        """The prompt and its answer; None if not even the prompt without earlier answers fits into the context window.
+
+        Raises `ModelError` if that is so before the model has answered at all.
+        """
+        messages: list[Message] = []
+        for past in (self.past, ()):
+            messages = self._prompt(brief, feedback, workspace, past)
+            for message in messages if self.turn == 1 else messages[-1:]:
+                self._log("message", {"role": message.role, "content": message.content})
+            try:
+                return messages, self.model.complete(messages)
+            except ModelError as error:
+                self.window = learned_window(error, tokens_of(messages, self.characters), self.window)
+                if self.turn == 1:
+                    raise
+        return messages, None
+
+    def _unanswered(self, messages: Sequence[Message]) -> Move:
+        """A turn in which the prompt did not fit."""
+        self.problems = (no_room(self.window),)
+        self._log("step", {"files": [], "problems": list(self.problems), **reply_fields(Reply(text=""))})
+        self.past = (*self.past, Past(asked=messages[-1].content, answer=self.problems[0], files=()))
+        return Move(steps=1, submitted=False)
 
     def _read(self, reply: Reply, brief: Brief) -> tuple[Found, bool]:
         """The files that an answer writes, and whether the answer was moved to another indentation."""
@@ -153,7 +181,9 @@ class OneShot:
             return Found(files={}, problems=(early,) if early else answer.problems), False
         return Found(files={brief.slot.path: answer.text}, problems=answer.problems), answer.reindented
 
-    def _prompt(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> list[Message]:
+    def _prompt(
+        self, brief: Brief, feedback: Feedback | None, workspace: Workspace, past: Sequence[Past]
+    ) -> list[Message]:
         if brief.slot is None:
             role = ROLE
             # as in the first turn, to the letter: providers cache the beginning of a prompt
@@ -170,40 +200,48 @@ class OneShot:
             *self.problems,
             feedback_text(brief, feedback),
             # a part is as it was answered: the file around it was shown, and may be long
-            *([self._targets(brief, workspace.targets())] if brief.slot is None else []),
+            *([self._targets(brief, workspace.targets(), past)] if brief.slot is None else []),
             f"This is turn {self.turn} of {self.context.turns}. {AGAIN if brief.slot is None else AGAIN_SLOT}",
         ]
-        return self._within([*start, Message(role="user", content=clean("\n\n".join(told)))])
+        return self._within([*start, Message(role="user", content=clean("\n\n".join(told)))], past)
 
-    def _within(self, fixed: list[Message]) -> list[Message]:
-        """The prompt with as many of the latest answers as fit between its beginning and its end, at least the last."""
+    def _within(self, fixed: list[Message], past: Sequence[Past]) -> list[Message]:
+        """The prompt with as many of the latest answers in `past` as fit between its beginning and its end, at least the last."""
         *start, now = fixed
-        room = limit_of(window_of(self.model), tokens_of(fixed, self.characters))
+        if not past:
+            return [*start, Message(role="user", content=f"{_left_out(len(self.past))}\n\n{now.content}")]
+        window = window_of(self.model, self.window)
+        room = limit_of(window, tokens_of(fixed, self.characters), answer_of(self.model))
         kept: list[Message] = []
-        for number in range(len(self.past) - 1, -1, -1):
-            asked, answer = self.past[number].asked, Message(role="assistant", content=self.past[number].answer)
+        for number in range(len(past) - 1, -1, -1):
+            asked, answer = past[number].asked, Message(role="assistant", content=past[number].answer)
             # of what asked for it only the first message stays where the answers before are left out
             before = [Message(role="user", content=asked)] if asked else []
             room -= tokens_of([*before, answer], self.characters)
             if room < 0 and kept:
-                told = f"Your answers in turns 1 to {number + 1}, and the feedback on them, are left out: there is no room."
-                return [*start, *kept[1:], Message(role="user", content=f"{told}\n\n{now.content}")]
+                return [*start, *kept[1:], Message(role="user", content=f"{_left_out(number + 1)}\n\n{now.content}")]
             kept = [*before, answer, *kept]
         return [*start, *kept, now]
 
-    def _targets(self, brief: Brief, targets: Files) -> str:
-        """The current targets. A target that is unchanged since the latest answer that wrote it is replaced by a reference to that
-        answer."""
+    def _targets(self, brief: Brief, targets: Files, past: Sequence[Past]) -> str:
+        """The current targets. A target that is unchanged since the latest answer in `past` that wrote it is replaced by a reference to
+        that answer."""
         above = {}
         for path, text in target_files(brief, targets).items():
-            wrote = max((turn for turn, each in enumerate(self.past, 1) if path in each.files), default=0)
+            wrote = max((turn for turn, each in enumerate(past, 1) if path in each.files), default=0)
             whole = text.strip("\n")
-            if wrote and len(whole) >= MIN_REPEATED and whole in self.past[wrote - 1].answer:
+            if wrote and len(whole) >= MIN_REPEATED and whole in past[wrote - 1].answer:
                 above[path] = f"your answer in turn {wrote}"
         return targets_text(brief, targets, above)
 
     def _log(self, kind: str, fields: Mapping[str, Any]) -> None:
         self.context.log(kind, {"turn": self.turn, "step": 1, **fields})
+
+
+def _left_out(turns: int) -> str:
+    which = "answer in turn 1" if turns == 1 else f"answers in turns 1 to {turns}"
+    it = "it, is" if turns == 1 else "them, are"
+    return f"Your {which}, and the feedback on {it} left out: there is no room."
 
 
 def _doubts(before: Files, written: Mapping[str, str]) -> Iterator[str]:

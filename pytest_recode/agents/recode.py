@@ -14,7 +14,6 @@ Each step is one call of the model. Lines of the transcript that this agent writ
 
 from __future__ import annotations
 
-import json
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,13 +22,12 @@ from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace
 from pytest_recode.agents.actions import Action, ProtocolError, Step
-from pytest_recode.agents.json_calls import arguments_in
+from pytest_recode.agents.context import answer_of, learned_window, no_room, window_of
 from pytest_recode.agents.memory import Entry, Memory, limit_of, size_of_tools
 from pytest_recode.agents.outside_code import Known
 from pytest_recode.agents.prompts import (
     brief_text,
     budget_text,
-    cut,
     feedback_text,
     result_text,
     shown,
@@ -39,12 +37,11 @@ from pytest_recode.agents.prompts import (
 )
 from pytest_recode.agents.retrieval import Retrieval, Searches
 from pytest_recode.agents.step_checks import checked, note_of_loss, refusal
-from pytest_recode.agents.step_log import MAX_REMEMBERED, clean, step_fields, usage_fields
+from pytest_recode.agents.step_log import clean, kept_calls, kept_text, step_fields, usage_fields
 from pytest_recode.agents.tool_execution import execute
 from pytest_recode.agents.tools import TOOLS, from_reply
-from pytest_recode.agents.values import DamagedError
 from pytest_recode.episode import Feedback, Move
-from pytest_recode.faults import UserError
+from pytest_recode.faults import ModelError, UserError
 from pytest_recode.models import Message, Model, Reply, ToolCall, Usage
 from pytest_recode.records.checkpoint import model_state, restore_model, typed_field
 from pytest_recode.task import Brief, Files, brief_files
@@ -62,33 +59,70 @@ class ReCode:
     turn: int = 0
     unparsed: int = 0  # answers of this turn
     over: str = ""  # how the turn before ended, to be remembered once it is known that there is another
+    window: int | None = None  # the context window in tokens, as far as refused prompts have shown it
 
     def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
-        """At most `context.steps` answers. Ends early if one submits. Summaries cost tokens but no step."""
+        """At most `context.steps` answers. Ends early if one submits, or if no prompt fits into the context window any more.
+
+        Summaries cost tokens but no step.
+        """
         self._begin_turn(brief, feedback)
         usage, submitted, step = Usage(), False, 0
+        how = f"handed in as it was, after all {self.context.steps} steps"
         found = Searches(retrieval=self.retrieval, brief=brief, workspace=workspace)
-        tools = TOOLS if self.model.native_tools else ()
         while step < self.context.steps and not submitted:
             targets = workspace.targets()
             usage += self._shrink(brief, feedback, workspace, targets, step)
             step += 1
-            prompt = self._prompt(brief, feedback, targets, step)
-            reply = self.model.complete(prompt, tools=tools)
+            reply, summaries = self._ask(brief, feedback, workspace, targets, step)
+            usage += summaries
+            if reply is None:
+                how = "handed in as it was, when there was no room left in your context window"
+                break
             usage += reply.usage
-            self.memory.counted(prompt, _OF_TOOLS if tools else 0, reply.usage.prompt_tokens)
             submitted = self._answer(reply, workspace, found, step, partial(shown, brief, feedback, targets))
-        how = "handed in" if submitted else f"handed in as it was, after all {step} steps"
+        how = "handed in" if submitted else how
         self.over = f"Turn {self.turn} is over: the work was {how}, and did not pass all hidden tests."
         return Move(steps=step, submitted=submitted, unparsed=self.unparsed, usage=usage + found.usage)
 
     def state(self) -> Mapping[str, Any]:
-        return {"turn": self.turn, "over": self.over, "memory": self.memory.state(), "model": model_state(self.model)}
+        of_turn = {"turn": self.turn, "over": self.over, "window": self.window}
+        return {**of_turn, "memory": self.memory.state(), "model": model_state(self.model)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self.turn, self.over = typed_field(state, "turn", int), typed_field(state, "over", str)
+        self.window = None if state.get("window") is None else typed_field(state, "window", int)
         self.memory.restore(typed_field(state, "memory", dict))
         restore_model(self.model, typed_field(state, "model", dict))
+
+    def _ask(
+        self, brief: Brief, feedback: Feedback | None, workspace: Workspace, targets: Files, step: int
+    ) -> tuple[Reply | None, Usage]:
+        """The model's answer, and the cost of summaries. If a prompt is too long, ask again with a shorter memory, and at last with none.
+
+        The answer is None if the task, or what the model has made of the targets, fills the window. Raises `ModelError` if that is so
+        before the model has answered at all.
+        """
+        tools, beside = (TOOLS, _OF_TOOLS) if self.model.native_tools else ((), 0)
+        usage, refused = Usage(), 0
+        while True:
+            prompt = self._prompt(brief, feedback, targets, step)
+            try:
+                reply = self.model.complete(prompt, tools=tools)
+            except ModelError as error:
+                tokens = self.memory.tokens(prompt) + beside // 4
+                self.window = learned_window(error, tokens, self.window)
+                if self.turn == step == 1:
+                    raise
+                refused += 1
+            else:
+                self.memory.counted(prompt, beside, reply.usage.prompt_tokens)
+                return reply, usage
+            if refused == 1 and self.memory.entries:
+                usage += self._shrink(brief, feedback, workspace, targets, step, refused=True)
+            elif not self.memory.forget():
+                self._log("step", step, step_fields(ProtocolError(text=no_room(self.window)), Reply(text="")))
+                return None, usage
 
     def _prompt(self, brief: Brief, feedback: Feedback | None, targets: Files, step: int) -> list[Message]:
         """Constant text first, text that changes at each step last, because providers cache the beginning of a prompt.
@@ -128,13 +162,22 @@ class ReCode:
         ]
 
     def _shrink(
-        self, brief: Brief, feedback: Feedback | None, workspace: Workspace, targets: Files, step: int
+        self,
+        brief: Brief,
+        feedback: Feedback | None,
+        workspace: Workspace,
+        targets: Files,
+        step: int,
+        *,
+        refused: bool = False,
     ) -> Usage:
-        """Summarise the memory if it is too large, log the summary, and return its cost."""
+        """Summarise the memory if it is too large, log the summary, and return its cost. `refused`: it is, by at least a half."""
         old, now = len(self.memory.entries), "" if feedback is None else clean(feedback_text(brief, feedback))
         state = Message(role="user", content=now + targets_text(brief, targets))
         fixed = self.memory.tokens([*self._start(brief), state]) + _OF_TOOLS // 4
-        limit = limit_of(window_of(self.model), fixed)
+        limit = limit_of(window_of(self.model, self.window), fixed, answer_of(self.model))
+        if refused:
+            limit = min(limit, self.memory.tokens(self.memory.shown()) // 2)
         known = {*brief.targets, *brief_files(brief)}
         reply = self.memory.shrink(self.model, limit, read=partial(_read, workspace), known=known, now=now)
         if reply is None:
@@ -155,9 +198,10 @@ class ReCode:
             read = checked(read, workspace, native=native, calls=calls, known=known, last=last)
         finally:  # also where the sandbox failed
             self._log("step", step, step_fields(read, reply))
-        kept = _kept_calls(reply, f"turn{self.turn}step{step}call") if native else ()
+        kept = kept_calls(reply, f"turn{self.turn}step{step}call") if native else ()
         said = self._remember(
-            Message(role="assistant", content=_said(reply), tool_calls=kept, opaque=reply.opaque if kept else ""), step
+            Message(role="assistant", content=kept_text(reply), tool_calls=kept, opaque=reply.opaque if kept else ""),
+            step,
         )
         if isinstance(read, ProtocolError):
             self._tell(kept, _refusals(read)[: len(kept)], f"{_COST} {read.text}", step)
@@ -233,11 +277,6 @@ class ReCode:
         self.context.log(kind, {"turn": self.turn, "step": step, **fields})
 
 
-def window_of(model: Model) -> int | None:
-    """The model's context window in tokens, if the model knows it."""
-    return getattr(model, "window", None)
-
-
 def _read(workspace: Workspace, path: str) -> str | None:
     try:
         return clean(workspace.read(path))
@@ -279,34 +318,6 @@ def _refusals(read: ProtocolError) -> list[str]:
         told.append(f"{cost}{wrong}" if wrong else f"Not done: call {first} of this answer could not be used.")
         cost = "" if wrong else cost
     return told
-
-
-def _said(reply: Reply) -> str:
-    said = cut(reply.text, MAX_REMEMBERED)
-    return said if said.strip() or reply.tool_calls else "(an empty answer)"
-
-
-def _kept_calls(reply: Reply, names: str) -> tuple[ToolCall, ...]:
-    """The calls as they are sent back to the provider: arguments are JSON objects of limited size, and ids are our own, because some
-    servers give none or repeat them. Arguments that are not a JSON object are kept as text."""
-    kept = []
-    whole = sum(len(call.arguments) for call in reply.tool_calls) <= MAX_REMEMBERED
-    room = MAX_REMEMBERED if whole else MAX_REMEMBERED // max(len(reply.tool_calls), 1)
-    for number, call in enumerate(reply.tool_calls[:64]):
-        try:
-            given = arguments_in(call.arguments, call.name)
-        except DamagedError:
-            given = {"unreadable": call.arguments}
-        short = {name: cut(value, room) if isinstance(value, str) else value for name, value in given.items()}
-        text = json.dumps(short)
-        kept.append(
-            ToolCall(
-                id=f"{names}{number}",
-                name=call.name[:64] or "none",
-                arguments=text if len(text) <= 4 * room + 1000 else "{}",
-            )
-        )
-    return tuple(kept)
 
 
 def _merge(messages: Sequence[Message]) -> list[Message]:

@@ -13,6 +13,8 @@ from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace
 from pytest_recode.agents.actions import ProtocolError
+from pytest_recode.agents.context import learned_window, no_room
+from pytest_recode.agents.memory import CHARACTERS, tokens_of
 from pytest_recode.agents.prompts import MAX_NAMED, MAX_TARGET, budget_text, cut, printable
 from pytest_recode.agents.recode_h_memory import History
 from pytest_recode.agents.recode_h_protocol import SHAPE, Command, parse, reflection_of
@@ -21,7 +23,7 @@ from pytest_recode.agents.step_log import MAX_REMEMBERED, clean, reply_fields, u
 from pytest_recode.agents.tool_execution import note_on_change
 from pytest_recode.agents.unfinished import unfinished
 from pytest_recode.episode import TESTS_SAID, Feedback, Move
-from pytest_recode.faults import UserError
+from pytest_recode.faults import ModelError, UserError
 from pytest_recode.models import Message, Model, Reply, Usage
 from pytest_recode.records.checkpoint import model_state, restore_model, typed_field
 from pytest_recode.task import Brief, Files, brief_files
@@ -89,22 +91,29 @@ class RecodeH:
     unparsed: int = 0  # answers of this turn
 
     def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
-        """At most `context.steps` answers. Ends early if one submits. Summaries cost tokens but no step."""
+        """At most `context.steps` answers. Ends early if one submits, or if no prompt fits into the context window any more.
+
+        Summaries cost tokens but no step.
+        """
         self.turn, self.unparsed = self.turn + 1, 0
         words, report = _parts(feedback)
         result = report
         found = Searches(retrieval=self.retrieval, brief=brief, workspace=workspace)
-        usage, submitted, step = Usage(), False, 0
+        usage, submitted, step, how = Usage(), False, 0, f"after all {self.context.steps} steps"
         while step < self.context.steps and not submitted:
             usage += self._shrink(step)
             step += 1
-            reply = self.model.complete(self._prompt(brief, words, result, workspace.targets(), step))
+            reply, summaries = self._ask(brief, words, result, workspace.targets(), step)
+            usage += summaries
+            if reply is None:
+                how = "when there was no room left in your context window"
+                break
             usage += reply.usage
             self._remember("user", result, step)
             self._remember("assistant", cut(reply.text, MAX_REMEMBERED).strip() or "(an empty answer)", step)
             submitted, result = self._answer(reply, brief, workspace, found, step)
         if not submitted:
-            self._remember("user", f"{result}\n\nHanded in as it was, after all {step} steps.", step)
+            self._remember("user", f"{result}\n\nHanded in as it was, {how}.", step)
         self._shorten(report, step)
         return Move(steps=step, unparsed=self.unparsed, submitted=submitted, usage=usage + found.usage)
 
@@ -115,6 +124,32 @@ class RecodeH:
         self.turn = typed_field(state, "turn", int)
         self.memory.restore(typed_field(state, "memory", dict))
         restore_model(self.model, typed_field(state, "model", dict))
+
+    def _ask(self, brief: Brief, words: str, result: str, targets: Files, step: int) -> tuple[Reply | None, Usage]:
+        """The model's answer, and the cost of a summary. If a prompt is too long, ask again with a summary of the history, and at last
+        without history.
+
+        The answer is None if that is too long, too. Raises `ModelError` if the first prompt of the episode is.
+        """
+        usage, refused, window = Usage(), 0, None
+        while True:
+            prompt = self._prompt(brief, words, result, targets, step)
+            try:
+                return self.model.complete(prompt), usage
+            except ModelError as error:
+                window = learned_window(error, tokens_of(prompt, CHARACTERS), window)
+                if self.turn == step == 1:
+                    raise
+                refused += 1
+            if refused == 1 and self.memory.messages:
+                usage += self._log_summary(len(self.memory.messages), self.memory.shrink_to(self.model, window), step)
+            elif self.memory.forget() or len(result) > MAX_OLD_REPORT:
+                result = cut(result, MAX_OLD_REPORT // 2)
+            else:
+                parts = dict.fromkeys(("observation", "reflection", "planning", "note"), "")
+                fields = {**parts, "actions": [], "error": no_room(window), **reply_fields(Reply(text=""))}
+                self._log("step", step, fields)
+                return None, usage
 
     def _prompt(self, brief: Brief, words: str, result: str, targets: Files, step: int) -> list[Message]:
         history = "\n\n".join(f"[{_WHO[each.role]}]\n{each.content}" for each in self.memory.shown())
@@ -162,8 +197,10 @@ class RecodeH:
         """Summarise the memory if it is too large, log the summary, and return its cost."""
         old = len(self.memory.messages)
         reply = self.memory.shrink(self.model)
-        if reply is None:
-            return Usage()
+        return Usage() if reply is None else self._log_summary(old, reply, step)
+
+    def _log_summary(self, old: int, reply: Reply, step: int) -> Usage:
+        """Log a summary, before which the memory had `old` messages, and return its cost."""
         replaced = {"messages": old - len(self.memory.messages), "summary": self.memory.summary}
         self._log("memory", step, {**replaced, "files": {}, "usage": usage_fields(reply)})
         return reply.usage

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from pytest_recode.agents.memory import MAX_SUMMARY, SUMMARISE, message_of, quoted
+from pytest_recode.agents.memory import CHARACTERS, MAX_SUMMARY, message_of, quoted, summarised
 from pytest_recode.agents.prompts import cut
 from pytest_recode.models import Message, Model, Reply
 from pytest_recode.records.checkpoint import typed_field
@@ -54,17 +54,26 @@ class History:
         at = max(len(self.messages) - self.keep, 0)
         while _size(self.messages[at:]) > MAX_CHARACTERS // 2 and at < len(self.messages) - 2:
             at += 1
-        if not at:
-            return None
+        return self._summarise(model, at) if at else None
+
+    def shrink_to(self, model: Model, window: int) -> Reply:
+        """Summarise all messages, of which a prompt of `window` tokens has no room for more than a half."""
+        return self._summarise(model, len(self.messages), int(window * CHARACTERS) // 2)
+
+    def forget(self) -> bool:
+        """Drop everything but a short summary, without asking the model. Returns whether there was anything else."""
+        short = cut(_plain(self.summary, self.messages), MAX_SUMMARY // 8)
+        shorter = bool(self.messages) or len(short) < len(self.summary)
+        self.summary, self.messages = short, []
+        return shorter
+
+    def _summarise(self, model: Model, at: int, room: int | None = None) -> Reply:
+        """Replace the first `at` messages by a summary, for which the model reads at most `room` characters of them."""
         old = self.messages[:at]
         work = "\n\n".join(f"[{_WHO[message.role]}]\n{quoted(message)}" for message in old)
+        work = work if room is None else cut(work, room)
         before = f"# The summary so far\n\n{self.summary}\n\n" if self.summary else ""
-        reply = model.complete(
-            [
-                Message(role="system", content=SUMMARISE),
-                Message(role="user", content=f"{before}# The work since\n\n{work}"),
-            ]
-        )
+        reply = summarised(model, f"{before}# The work since\n\n{work}")
         self.summary = cut(reply.text.strip(), MAX_SUMMARY) or _plain(self.summary, old)
         del self.messages[:at]
         return reply

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from pytest_recode.agents.actions import ProtocolError, Step
 from pytest_recode.agents.forms import PARTS
+from pytest_recode.agents.json_calls import arguments_in
 from pytest_recode.agents.prompts import cut
 from pytest_recode.agents.protocol import parts_of
-from pytest_recode.models import Reply
+from pytest_recode.agents.values import DamagedError
+from pytest_recode.models import Reply, ToolCall
 
 MAX_REMEMBERED = 24_000
 """Characters of one answer kept in the prompt, some 6,000 tokens: what it wrote is shown as a target anyway."""
@@ -43,3 +46,32 @@ def usage_fields(reply: Reply) -> dict[str, Any]:
         "completion_tokens": used.completion_tokens,
         "cost_usd": used.cost_usd,
     }
+
+
+def kept_text(reply: Reply) -> str:
+    """The text of an answer as it is remembered."""
+    said = cut(reply.text, MAX_REMEMBERED)
+    return said if said.strip() or reply.tool_calls else "(an empty answer)"
+
+
+def kept_calls(reply: Reply, names: str) -> tuple[ToolCall, ...]:
+    """The calls as they are sent back to the provider: arguments are JSON objects of limited size, and ids are our own, because some
+    servers give none or repeat them. Arguments that are not a JSON object are kept as text."""
+    kept = []
+    whole = sum(len(call.arguments) for call in reply.tool_calls) <= MAX_REMEMBERED
+    room = MAX_REMEMBERED if whole else MAX_REMEMBERED // max(len(reply.tool_calls), 1)
+    for number, call in enumerate(reply.tool_calls[:64]):
+        try:
+            given = arguments_in(call.arguments, call.name)
+        except DamagedError:
+            given = {"unreadable": call.arguments}
+        short = {name: cut(value, room) if isinstance(value, str) else value for name, value in given.items()}
+        text = json.dumps(short)
+        kept.append(
+            ToolCall(
+                id=f"{names}{number}",
+                name=call.name[:64] or "none",
+                arguments=text if len(text) <= 4 * room + 1000 else "{}",
+            )
+        )
+    return tuple(kept)
