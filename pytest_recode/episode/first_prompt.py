@@ -76,6 +76,7 @@ class _NoSandbox:
     name: str = "none"
     isolation: str = "separate"
     host: str = ""
+    memory_limit: str = ""
 
     def ready(self, environment: Environment) -> None:
         pass

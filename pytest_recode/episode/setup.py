@@ -92,6 +92,7 @@ def episode_facts(plan: Plan, settings: Settings, cast: Cast, sandbox: Sandbox, 
         "settings": setup(replace(settings, **fixed(settings.agent, plan.policy))),
         "sandbox": sandbox.name,
         "sandbox_host": sandbox.host or None,
+        "memory_limit": sandbox.memory_limit,
         "isolation": "shared" if plan.task.oracle.isolation == "shared" else sandbox.isolation,
         "transcript": transcript,
         "digest": None,
@@ -105,7 +106,7 @@ _OF_FEEDBACK = ("researcher_prompt", "feedback_from", "feedback_scope", "feedbac
 
 def first_turn_facts(facts: EpisodeFacts, settings: Settings) -> dict[str, Any]:
     """The facts that a first turn depends on: not the settings of feedback, but the number of turns, which is in the prompt."""
-    left_out = {"nodeid", "feedback", "feedback_model", "transcript", "shard", "sandbox_host"}
+    left_out = {"nodeid", "feedback", "feedback_model", "transcript", "shard", "sandbox_host", "memory_limit"}
     own: dict[str, Any] = {key: value for key, value in facts.items() if key not in left_out}
     return {
         **own,

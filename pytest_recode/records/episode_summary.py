@@ -35,6 +35,7 @@ class EpisodeSummary(TypedDict):
     usage: UsageRecord
     sandbox: str
     sandbox_host: str | None
+    memory_limit: str
     isolation: str
     error: ErrorRecord | None
     replay: ReplayRecord | None
@@ -72,6 +73,7 @@ def episode_summary(record: Record) -> EpisodeSummary:
         "usage": record["usage"],
         "sandbox": record["sandbox"],
         "sandbox_host": record.get("sandbox_host"),
+        "memory_limit": record.get("memory_limit", ""),
         "isolation": record["isolation"],
         "error": record["error"],
         "replay": record["replay"],

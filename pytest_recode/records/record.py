@@ -136,6 +136,7 @@ class EpisodeFacts(TypedDict):
     settings: SettingsRecord
     sandbox: str
     sandbox_host: NotRequired[str | None]
+    memory_limit: NotRequired[str]
     isolation: str
     transcript: str
     digest: str | None

@@ -118,6 +118,7 @@ FACTS: Mapping[str, Check] = {
     "isolation": TEXT,
     "sandbox_": TEXT,
     "sandbox_host_": or_null(TEXT),
+    "memory_limit_": TEXT,
     "transcript": or_null(TEXT),
     "digest_": or_null(TEXT),
     "replay_": or_null(object_of(run=TEXT, nodeid=TEXT, turn=whole_number(2), level=one_of(*LEVELS))),

@@ -193,13 +193,17 @@ def causes(records: Sequence[EpisodeSummary]) -> list[str]:
 
 
 def sandboxes(records: Sequence[EpisodeSummary]) -> list[str]:
-    """A line for each kind of sandbox that ran code, with the number of episodes on each Docker host that the user named."""
+    """A line for each kind of sandbox that ran code: how memory was limited, and the number of episodes on each Docker host that the user named."""
     notes = {"process": " (limits only, no isolation)"}
     lines = []
     for name in dict.fromkeys(record["sandbox"] for record in records):
         hosts = Counter(record["sandbox_host"] for record in records if record["sandbox"] == name)
         shown = ", ".join(f"{plural(hosts[host], 'episode')} on {host}" for host in sorted(filter(None, hosts)))
-        lines.append(f"sandbox: {name}{f' ({shown})' if shown else ''}{notes.get(name, '')}")
+        limits = {
+            record["memory_limit"]: None for record in records if record["sandbox"] == name and record["memory_limit"]
+        }
+        memory = f"; memory limit: {', '.join(limits)}" if limits else ""
+        lines.append(f"sandbox: {name}{f' ({shown})' if shown else ''}{notes.get(name, '')}{memory}")
     return lines
 
 

@@ -67,6 +67,9 @@ class Sandbox(Protocol):
     name: str  # "docker"
     isolation: str  # "separate" (isolated) or "process" (limits only)
     host: str  # where its programs run, for records; "": on this machine
+    memory_limit: (
+        str  # what limits the memory of a launch as a whole, for records: "control group (version 1)", "measured"
+    )
 
     def ready(self, environment: Environment) -> None:
         """Find, pull or build what `environment` names (an interpreter or an image), without starting a program.

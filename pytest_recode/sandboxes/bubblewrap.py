@@ -39,6 +39,7 @@ class Bubblewrap:
     name = "bubblewrap"
     isolation = "separate"
     host = ""
+    memory_limit = property(lambda _: control_groups.memory_limit())
 
     def __init__(self, context: SandboxContext, cold: bool | None = None) -> None:
         self._context = context

@@ -22,6 +22,7 @@ from pytest_recode.owned_directory import alive, owner
 from pytest_recode.task import Limits
 
 PREFIX = "pytest-recode."
+MEASURED = "measured"
 _OWN_MB = 64  # page tables, pipes, and pages of the warm parent that are copied
 _REMOVAL_SECONDS = 2.0  # in which the kernel lets go of processes that have ended
 _SHARES, _WEIGHT, _MOST_SHARES, _MOST_WEIGHT = 1024, 100, 1 << 18, 10_000  # of a process, and the kernel's limits
@@ -95,9 +96,15 @@ def make(limits: Limits, *, memory: bool) -> Group | None:
     return Group(directories=tuple(made), counters=counters, joins=tuple(opened)) if made else None
 
 
+def memory_limit() -> str:
+    """What limits the memory of a launch as a whole: a control group, or, where none can be made, only measurements."""
+    versions = [each.version for each in hierarchies() if "memory" in each.controllers]
+    return f"control group (version {versions[0]})" if versions else MEASURED
+
+
 def limits_memory() -> bool:
     """Whether each launch has a control group that limits its memory."""
-    return any("memory" in each.controllers for each in hierarchies())
+    return memory_limit() != MEASURED
 
 
 @cache

@@ -38,6 +38,7 @@ class Docker:
 
     name = "docker"
     isolation = "separate"
+    memory_limit = "control group of the container"
 
     def __init__(self, context: SandboxContext) -> None:
         self._context = context

@@ -28,6 +28,7 @@ class LaunchClient:
         self.name = own.name
         self.isolation = own.isolation
         self.host = own.host
+        self.memory_limit = own.memory_limit
 
     def ready(self, environment: Environment) -> None:
         self._own.ready(environment)

@@ -34,6 +34,7 @@ class Process:
     name = "process"
     isolation = "process"
     host = ""
+    memory_limit = property(lambda _: control_groups.memory_limit())
 
     def __init__(self, context: SandboxContext) -> None:
         self._context = context

@@ -92,7 +92,10 @@ def test_a_host_that_is_killed_costs_its_running_episode(
     assert error["kind"] == "sandbox"
     assert_message(error["message"], "docker", second_daemon.url, "--recode-docker-host")
     assert f"recode: docker on {second_daemon.url}, {FIRST}" in seen
-    assert f"sandbox: docker (1 episode on {second_daemon.url}, 2 episodes on {FIRST})" in seen
+    assert (
+        f"sandbox: docker (1 episode on {second_daemon.url}, 2 episodes on {FIRST}); memory limit: control group of the container"
+        in seen
+    )
     second_daemon.start()
     until(lambda: not second_daemon.containers(), "the daemon that is back removed the containers of the lost episode")
 

@@ -25,6 +25,7 @@ import pytest
 
 from pytest_recode.cli import main
 from pytest_recode.plugin.options import OPTIONS
+from pytest_recode.sandboxes import control_groups
 from tests.agents.vectors_server import embedded
 from tests.chat_server import Answer, ChatServer, Request, say
 
@@ -582,4 +583,6 @@ def test_the_sandbox_is_the_one_that_was_named(make_task: MakeTask, recode: Run,
     assert record["outcome"] == "solved", words(result)
     assert record["sandbox"] == kind
     assert record["isolation"] == ("process" if kind == "process" else "separate")
-    assert f"sandbox: {kind}{' (limits only, no isolation)' if kind == 'process' else ''} records: " in words(result)
+    assert record["memory_limit"] == control_groups.memory_limit()
+    note = " (limits only, no isolation)" if kind == "process" else ""
+    assert f"sandbox: {kind}{note}; memory limit: {record['memory_limit']} records: " in words(result)
