@@ -35,7 +35,7 @@ def sandbox_for(
     """The same without a task: `manifests` are those of tasks to hide. `local`: programs need the packages of this interpreter."""
     from pytest_recode import built_in
     from pytest_recode.sandboxes import SandboxContext
-    from pytest_recode.sandboxes.choose import AUTO, choose
+    from pytest_recode.sandboxes.choose import choose
     from pytest_recode.sandboxes.hiding import hidden
 
     kinds: dict[str, SandboxKind] = built_in.loaded(built_in.SANDBOXES)
@@ -48,22 +48,20 @@ def sandbox_for(
         kinds = {each: kind for each, kind in kinds.items() if kind.local}
         chosen = _local(name, context, kinds)
     else:
-        chosen = choose(name, context, kinds, all_offline=own)
+        images = bool(environment.image or environment.dockerfile)
+        chosen = choose(name, context, kinds, all_offline=own, names_image=images, notify=_told)
     kind = kinds[chosen]
     kind.reap(context)
     sandbox = kind.make(context)
     try:
-        try:
-            sandbox.ready(environment)
-        except UserError as error:
-            if name != AUTO or chosen != "docker" or environment.image or environment.dockerfile:
-                raise
-            raise UserError(
-                f"{error}; or use --sandbox=bubblewrap, which needs no image (auto chose docker, because its daemon answers)"
-            ) from None
+        sandbox.ready(environment)
         yield sandbox
     finally:
         sandbox.close()
+
+
+def _told(line: str) -> None:
+    print(advice(line), file=sys.stderr)
 
 
 def _local(name: str, context: SandboxContext, kinds: Mapping[str, SandboxKind]) -> str:

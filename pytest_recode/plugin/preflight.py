@@ -200,12 +200,5 @@ def _check_image(run: Run) -> None:
     if shared and run.sandbox.name == "docker" and run.registry.own("sandboxes", "docker"):
         from pytest_recode.sandboxes.docker_ import find_image
 
-        try:
-            for context in run.sandbox.contexts():
-                find_image(run.settings.image, run.notify, context.host)
-        except UserError as error:
-            if run.settings.sandbox != "auto" or run.settings.docker_hosts:
-                raise
-            raise UserError(
-                f"{error}; or use --recode-sandbox=bubblewrap, which needs no image (auto chose docker, because its daemon answers)"
-            ) from None
+        for context in run.sandbox.contexts():
+            find_image(run.settings.image, run.notify, context.host)

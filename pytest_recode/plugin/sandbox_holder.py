@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ LOG = logging.getLogger("pytest_recode")
 class SandboxHolder:
     """Chooses, creates and closes the sandbox. `out` is the directory of records, `root` that of the session. `worker`: xdist's id of this
     process; "" without workers. `launches`: where the controlling process launches from warm parents that all workers share; None:
-    this process has its own."""
+    this process has its own. `notify`: see `choose`."""
 
     def __init__(
         self,
@@ -40,6 +40,7 @@ class SandboxHolder:
         root: Path,
         worker: str = "",
         launches: LaunchAddress | None = None,
+        notify: Callable[[str], None] | None = None,
     ) -> None:
         self._settings = settings
         self._registry = registry
@@ -48,6 +49,7 @@ class SandboxHolder:
         self._out = out
         self._root = root.resolve()
         self._launches = launches
+        self._notify = notify
         number = int("".join(filter(str.isdigit, worker)) or 0)
         self._hosts = order_of(settings.docker_hosts, number)
         self._sandbox: Sandbox | None = None
@@ -67,6 +69,8 @@ class SandboxHolder:
             self._registry.sandboxes(self._settings.sandbox),
             all_offline=all_offline(self._settings, self._registry, self._collected.by_format.values()),
             local=self._local,
+            names_image=self._names_image,
+            notify=self._notify,
         )
 
     @property
@@ -76,6 +80,11 @@ class SandboxHolder:
         named = [each for each in self._collected.environments if each.name]
         interpreters = "python" in settings.given or any(each.python for each in named)
         return interpreters and not settings.image and not any(each.image for each in named)
+
+    @property
+    def _names_image(self) -> bool:
+        """Whether the user or a task names an image, so that bubblewrap cannot take docker's place."""
+        return bool(self._settings.image) or any(each.image or each.dockerfile for each in self._collected.environments)
 
     @functools.cached_property
     def context(self) -> SandboxContext:

@@ -252,6 +252,7 @@ class Run:
             root=self.config.rootpath,
             worker=(self.worker or {}).get("workerid", ""),
             launches=LaunchAddress(**given) if given else None,
+            notify=self.notify if self.worker is None or self.directory.remote is not None else None,
         )
         self._held.callback(holder.drop)
         self._held.callback(self._close_common_grader)

@@ -110,6 +110,8 @@ class SandboxKind:
 
     `make`: creates one.
     `check`: returns None, or one line that says why it cannot be used on this machine and what to do. Starts no program.
+    `missing_image`: for a kind that needs an image: gets the one of tasks that name none, and returns None, or one line that says why it
+    cannot be had and what to do. `notify` is called with a line before a download; if it is None, there is none.
     `reap`: removes processes, containers and files of killed runs. Called once for each run, in the controlling process.
     `local`: its programs run on this machine, and its connections are each a `local_connection.LocalConnection`, so that one process can launch
     for all workers of the machine (`launch_server.py`).
@@ -117,5 +119,6 @@ class SandboxKind:
 
     make: Callable[[SandboxContext], Sandbox]
     check: Callable[[SandboxContext], str | None]
+    missing_image: Callable[[SandboxContext, Callable[[str], None] | None], str | None] | None = None
     reap: Callable[[SandboxContext], None]
     local: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from pytest_recode.faults import UserError
 from pytest_recode.sandboxes import SandboxContext, SandboxKind
@@ -11,11 +11,21 @@ AUTO = "auto"
 
 
 def choose(
-    name: str, context: SandboxContext, kinds: Mapping[str, SandboxKind], *, all_offline: bool, local: bool = False
+    name: str,
+    context: SandboxContext,
+    kinds: Mapping[str, SandboxKind],
+    *,
+    all_offline: bool,
+    local: bool = False,
+    names_image: bool = False,
+    notify: Callable[[str], None] | None = None,
 ) -> str:
     """Return the name, one of `kinds`, of the sandbox to use. Raises `UserError`.
 
-    A named sandbox must work. `auto` means docker if its daemon answers, else bubblewrap, else an error that lists the choices.
+    A named sandbox must work. `auto` means docker if its daemon answers and has, or can pull, the image of tasks that name none; else
+    bubblewrap; else an error that lists the choices. `names_image`: the user or a task names an image, which bubblewrap cannot use, so that
+    a missing image is no reason for another sandbox. `notify` is called with a line for the user before a pull, and if a missing image is
+    the reason for the choice. If it is None, nothing is pulled: for workers, whose controlling process has tried it.
     `local`: the user named interpreters of this machine and no image, so docker is skipped. `all_offline`: the run has only
     built-in offline agents and models and executes only code of this project, so `auto` means bubblewrap, else process; docker is
     skipped because a first run should not need an image.
@@ -28,11 +38,17 @@ def choose(
             raise UserError(f"--recode-sandbox={name}: {problem.removeprefix(f'{name}: ')}")
         return name
     problems = {}
+    no_image = ""
     walled = ("bubblewrap",) if local else ("docker", "bubblewrap")
     for candidate in ("bubblewrap", "process") if all_offline else walled:
         if candidate in kinds:
-            problem = kinds[candidate].check(context)
-            if problem is None:
+            kind = kinds[candidate]
+            problem = kind.check(context)
+            if problem is None and kind.missing_image is not None and not names_image:
+                problem = no_image = kind.missing_image(context, notify) or ""
+            if not problem:
+                if no_image and notify is not None:
+                    notify(f"sandbox {candidate}, because docker has no image: {no_image.removeprefix('docker: ')}")
                 return candidate
             problems[candidate] = problem
     why = "; ".join(problems.values())

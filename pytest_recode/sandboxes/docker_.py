@@ -12,14 +12,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
-from pytest_recode.faults import SandboxError
+from pytest_recode.faults import SandboxError, UserError
 from pytest_recode.owned_directory import alive
 from pytest_recode.sandboxes import Connection, Program, SandboxContext, SandboxKind, ssh_tunnel
 from pytest_recode.sandboxes.addresses import in_use, on, shown
 from pytest_recode.sandboxes.container_config import HOST, LABEL, OWNER, Wanted
 from pytest_recode.sandboxes.containers import Container, ContainerGone
 from pytest_recode.sandboxes.daemon import client, connected, host, unanswered, wait_removed
-from pytest_recode.sandboxes.images import BASE, base_image, image_for
+from pytest_recode.sandboxes.images import BASE, base_image, has_image, image_for
 from pytest_recode.sandboxes.leftovers import reap_directories
 from pytest_recode.sandboxes.shipping import WarmKey
 from pytest_recode.task import Environment, Limits
@@ -184,6 +184,18 @@ def find_image(image: str, notify: Callable[[str], None], address: str = "") -> 
         base_image(daemon, image, notify)
 
 
+def missing_image(context: SandboxContext, notify: Callable[[str], None] | None) -> str | None:
+    name = context.image or BASE
+    try:
+        if notify is not None:
+            find_image(context.image, notify, context.host)
+            return None
+        with connected(context.host) as daemon:
+            return None if has_image(daemon, name) else f"docker: the image {name} is not on this machine"
+    except (UserError, SandboxError) as error:
+        return f"docker: {str(error).removeprefix('docker: ')}"
+
+
 def check(context: SandboxContext) -> str | None:
     try:
         import docker.errors
@@ -219,4 +231,4 @@ def reap(context: SandboxContext) -> None:
     ssh_tunnel.close(in_use(context.host))
 
 
-KIND = SandboxKind(make=Docker, check=check, reap=reap)
+KIND = SandboxKind(make=Docker, check=check, missing_image=missing_image, reap=reap)

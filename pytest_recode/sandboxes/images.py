@@ -95,6 +95,16 @@ def base_image(client: Any, name: str, notify: Callable[[str], None] = LOG.warni
     )
 
 
+def has_image(client: Any, name: str) -> bool:
+    import docker.errors
+
+    try:
+        client.inspect_image(name)
+    except docker.errors.ImageNotFound:
+        return False
+    return True
+
+
 def _context(folder: Path) -> Iterator[Path]:
     """The files of a build context, without the hidden parts of tasks in `folder`. Raises `UserError` for symbolic links."""
     for path in sorted(folder.rglob("*")):
