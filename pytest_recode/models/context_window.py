@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from pytest_recode.models.client import litellm
+from pytest_recode.models.providers import NO_KEY
 from pytest_recode.models.table import Entry
+
+if TYPE_CHECKING:
+    from pytest_recode.models.provider import ProviderModel
 
 _SECONDS = 3.0
 """Time limit of the question: a server that is busy or starting is asked no further, and its refusals state the window."""
@@ -27,6 +33,12 @@ _WINDOW = (
 _OF_MODEL = ("max_model_len", "context_length", "context_window", "loaded_context_length", "max_context_length")
 """Keys of a listed model: vLLM's and SGLang's, then those of hosts and desktop servers."""
 _OF_META = ("n_ctx", "n_ctx_train")  # of llama.cpp: of the server, of the model
+
+
+def with_served_window(model: ProviderModel) -> ProviderModel:
+    """The model with the context window that a server of the user's own states. Sends it one request."""
+    key = None if model.api_key == NO_KEY else model.api_key or os.environ.get(model.key_env)
+    return replace(model, window=served_window(model.entry, key) or model.window)
 
 
 def served_window(entry: Entry, key: str | None) -> int | None:

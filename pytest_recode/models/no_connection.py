@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import ssl
 import urllib.request
 from collections.abc import Sequence
@@ -49,6 +50,27 @@ def _tls(error: ssl.SSLError) -> NoConnection:
     reason = f"no TLS connection: {(error.reason or str(error)).replace('_', ' ').lower()}"
     step = "if this server has no TLS, use an address with http:// instead of https://"
     return NoConnection(reason=reason, step=step, lasting=True)
+
+
+def speaks_tls(address: str | None) -> bool:
+    """Whether a server with an `http://` address speaks TLS there. Connects to it, and sends no request."""
+    url = urlsplit(address or "")
+    if url.scheme != "http" or url.hostname is None:
+        return False
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    try:
+        with (
+            socket.create_connection((url.hostname, url.port or 80), _PROBE) as plain,
+            context.wrap_socket(plain, server_hostname=url.hostname),
+        ):
+            return True
+    except (OSError, ValueError):  # ssl.SSLError is an OSError
+        return False
+
+
+_PROBE = 3.0
+"""Time limit in seconds."""
 
 
 def _proxy_of(failed: object) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,10 +19,11 @@ from pytest_recode.models import Embedded, Ledger, ModelContext, Reach, Reply, U
 from pytest_recode.models.answers import failed_choice, opaque_of, text_of, tool_calls
 from pytest_recode.models.chat_format import ChatRequest, response_format
 from pytest_recode.models.client import answer_limit, cost, litellm, priced, timeout, vectors_of, window, within
-from pytest_recode.models.context_window import served_window, too_long_step
+from pytest_recode.models.context_window import too_long_step
 from pytest_recode.models.environment import check_connections, usable_key
+from pytest_recode.models.no_connection import speaks_tls
 from pytest_recode.models.providers import NO_KEY, entry_of
-from pytest_recode.models.retry import Failure, Retries, failure, request_step
+from pytest_recode.models.retry import Failure, Retries, failure, request_step, wants_tls
 from pytest_recode.models.table import Entry
 from pytest_recode.records.cost_limits import unpriced
 
@@ -205,6 +205,13 @@ class ProviderModel:
         except Exception as error:
             if (failed := failure(error)) is None:
                 raise
+            lost = failed.fault is ModelFault.CONNECTION and not failed.unreachable
+            if (
+                lost
+                and not self.ledger.answered(self.name)
+                and await asyncio.to_thread(speaks_tls, self.entry.api_base)
+            ):
+                failed = wants_tls(failed)
             return self._placed(failed)
 
     def _address(self) -> dict[str, Any]:
@@ -341,9 +348,3 @@ def provider_model(context: ModelContext) -> ProviderModel:
         temperature=context.temperature,
         call_seconds=context.call_seconds,
     )
-
-
-def with_served_window(model: ProviderModel) -> ProviderModel:
-    """The model with the context window that a server of the user's own states. Sends it one request."""
-    key = None if model.api_key == NO_KEY else model.api_key or os.environ.get(model.key_env)
-    return replace(model, window=served_window(model.entry, key) or model.window)

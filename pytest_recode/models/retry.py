@@ -8,7 +8,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import dropwhile, takewhile
 from typing import Any
 
@@ -134,6 +134,13 @@ def failure(error: Exception) -> Failure | None:
     )
 
 
+def wants_tls(failed: Failure) -> Failure:
+    """A lost connection to a server that speaks TLS at an `http://` address."""
+    reason = "it speaks TLS"
+    step = "use an address with https:// instead of http://"
+    return replace(failed, detail=f"cannot be reached ({reason})", unreachable=reason, step=step, lasting=True)
+
+
 def _unsent(chain: Sequence[BaseException]) -> bool:
     """Whether the client could not build the request: a header or an address that HTTP does not have."""
     import httpx
@@ -198,7 +205,12 @@ def _fault(error: Exception) -> ModelFault:
 
 
 def request_step(sent: Sequence[str], detail: str) -> str:
-    """What the user can do about a refused request; "" if the refusal names neither a parameter in `sent` nor the system role."""
+    """What the user can do about a refused request; "" if the refusal names neither a parameter in `sent`, nor the system role, nor another API."""
+    if "/v1/responses" in detail:  # newer models of OpenAI, with tools
+        return (
+            "update litellm, which sends such requests there; or set `tools: false` for this model in --recode-models-file, so that the"
+            " agent writes its actions as text"
+        )
     if named := [name for name in sent if re.search(rf"\b{re.escape(name)}\b", detail)]:
         return (
             f"remove {' and '.join(named)} from what is sent (params in --recode-models-file, or --recode-temperature)"
