@@ -15,6 +15,34 @@ RUN = "pytest-recode.run"
 OWNER = "pytest-recode.owner"
 HOST = "pytest-recode.host"
 
+# what Docker hides by default, then what the kernel counts for the whole machine: an earlier candidate could leave a message there
+_HIDDEN = (
+    *(
+        "acpi",
+        "asound",
+        "interrupts",
+        "kcore",
+        "keys",
+        "latency_stats",
+        "sched_debug",
+        "scsi",
+        "timer_list",
+        "timer_stats",
+    ),
+    *(
+        "buddyinfo",
+        "diskstats",
+        "pagetypeinfo",
+        "pressure",
+        "schedstat",
+        "slabinfo",
+        "softirqs",
+        "sys/fs",
+        "vmallocinfo",
+    ),
+    *("vmstat", "zoneinfo"),
+)
+_HIDDEN_OF_SYS = ("/sys/firmware", "/sys/devices/virtual/powercap")
 _NOBODY = "65534:65534"
 _OWN_MB = 64  # for the first process of a container
 _OWN_PIDS = 8
@@ -60,6 +88,8 @@ def config(docker: Any, wanted: Wanted, run: str) -> dict[str, Any]:
         log_config=LogConfig(type="none"),
         auto_remove=True,
     )
+    if not wanted.key.persistent:
+        host_config["MaskedPaths"] = [*_HIDDEN_OF_SYS, *(f"/proc/{name}" for name in _HIDDEN)]
     config: dict[str, Any] = docker.create_container_config(
         image=wanted.image,
         command=[],

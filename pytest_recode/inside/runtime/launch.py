@@ -22,7 +22,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from . import control_group, linux_isolation, monitor, removal, seccomp, unprivileged
+from . import control_group, counters, linux_isolation, monitor, removal, seccomp, unprivileged
 
 Main = Callable[[Any, Any], Any]
 
@@ -77,6 +77,10 @@ def _first(main: Main, wire: int, report: int, limits: monitor.Limits, group: co
         if pid == 0:
             os.setsid()
             group.join()
+            if not limits.persistent:
+                linux_isolation.dumpable(True)
+                linux_isolation.first_to_go()  # while /proc can be written
+                counters.hide()
             linux_isolation.drop_capabilities()
             base = linux_isolation.address_space()
             run_payload(main, wire, wire, report, limits, base, jail_kind="nested")
