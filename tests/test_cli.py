@@ -33,6 +33,7 @@ from tests.metrics.samples import (
     transcript,
     turn,
 )
+from tests.projects import Command
 
 ROOT = Path(__file__).resolve().parents[1]
 # test_tutorials.py runs the commands of the tutorials to their end
@@ -538,3 +539,10 @@ def test_a_printed_command_works(report: Report, files: Path, page: str, command
     done = report(*given, cwd=files)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
+
+
+def test_without_a_command_all_are_listed(command: Command, tmp_path: Path) -> None:
+    done = command(tmp_path)
+    assert done.returncode == 2
+    assert_line(done.stderr, "show", "one episode, turn by turn")
+    assert "report" in done.stderr

@@ -69,11 +69,12 @@ def with_tasks(place: Path, *names: str) -> Path:
 @pytest.mark.slow
 def test_the_first_run(tmp_path: Path, quick_python: tuple[str, ...]) -> None:
     place = with_tasks(tmp_path, "sinkhorn", "soft-nms")
-    listing, played, report, table = follow("first-run.md", place, quick_python)
+    listing, played, report, table, episode = follow("first-run.md", place, quick_python)
     assert listing.count("::episode[sim/graduate-escalate]") == 2
     assert "2/2" in played
     assert "simulated" in report
     assert table.startswith(("#", "**", "|", "Episodes"))
+    assert episode.startswith("sinkhorn  sim/graduate (simulated)  SOLVED")
     guide = (ROOT / "docs/how-to/read-a-transcript.md").read_text("utf-8")
     commands = re.findall(r"^\$ (pytest-recode show first .*)$", guide, re.MULTILINE)
     assert len(commands) == 2

@@ -29,6 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         argcomplete.autocomplete(parser)  # ends the process
     given, unknown = parser.parse_known_args(arguments)
+    if given.command is None and not unknown:
+        parser.print_help(sys.stderr)
+        return 2
     if unknown:  # with the usage of the subcommand, which has its options
         given.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     await_children()
@@ -52,7 +55,8 @@ def _parser() -> argparse.ArgumentParser:
         description="Look at runs of pytest-recode, report on them, compare them with a baseline, merge the shards of one, say what a set of tasks can detect, begin a task, cut one from a repository, or preview one.",
     )
     parser.add_argument("--version", action="version", version=f"pytest-recode {VERSION}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    parser.set_defaults(command=None, parser=parser)
+    commands = parser.add_subparsers(metavar="COMMAND")
     for command in (report, show, html, plot, export, bless, gate, power, merge, new, cut, preview):
         command.add_to(commands)
     for each in commands.choices.values():

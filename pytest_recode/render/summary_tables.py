@@ -84,7 +84,10 @@ def _marks(scores: Sequence[Score]) -> list[str]:
             "* simulated: an offline model that breaks and repairs the reference; it says nothing about a real one",
         ]
     if any(score.cost_usd is None for score in scores):
-        lines += ["", "cost ?: the price of at least one call is unknown"]
+        lines += [
+            "",
+            "cost ?: the price of at least one call is unknown; --recode-models-file can have prices (docs/how-to/use-a-local-model.md)",
+        ]
     return lines
 
 

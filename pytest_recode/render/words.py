@@ -248,7 +248,7 @@ def unparsed(records: Sequence[EpisodeSummary]) -> list[str]:
             failed[record["model"]] += record["unparsed"]
     failures = ", ".join(f"{name} {failed[name]} of {answers[name]}" for name in answers if answers[name])
     return [
-        f"answers that could not be used: {failures}; nothing of them was executed, and each cost a step, with one-shot the turn (docs/reference/agents.md)"
+        f"answers that could not be used: {failures}; nothing of them was executed, and each cost a step, with one-shot the turn (what to do: docs/how-to/use-a-local-model.md)"
     ]
 
 
@@ -296,7 +296,8 @@ def _of_the_answer(record: Record, turn: TurnRecord, out: Path, files: RunFiles)
     step = last_step(out / record["transcript"], files)
     if step is None:
         return []
-    problems = " ".join(step.get("problems", [])) or step.get("error", "").partition("\n")[0]
+    told, _, further = step.get("error", "").strip().partition("\n")
+    problems = " ".join(step.get("problems", [])) or (f"{told} …" if further else told)
     if problems:
         more = f" {_MORE_OUTPUT}" if step.get("finish") == "length" else ""
         if "error" in step:
