@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from pytest_recode.sandboxes import SandboxContext
 from tests.chat_server import ChatServer
-from tests.messages import assert_line
+from tests.messages import assert_line, assert_message
+from tests.sandboxes.conftest import IMAGE, usable
 
 from .conftest import FILES, words
 from .test_models import ONE_SHOT, answers
@@ -108,3 +110,30 @@ def test_an_unmet_requirement_is_told_and_no_fault(
     assert_line(
         words(result), "not compared", "c/environment/requirements.txt", "cannot be decoded", "save it as UTF-8"
     )
+
+
+def undecodable(make_task: MakeTask) -> None:
+    """Task `a`, whose requirements no encoding is known for, beside `b`."""
+    (make_task("a") / "environment").mkdir()
+    make_task("b")
+    (Path("bench") / "a" / "environment" / "requirements.txt").write_bytes(b"pytest # caf\xe9\n")
+
+
+def test_undecodable_requirements_are_an_error_of_their_check(make_task: MakeTask, recode: Run) -> None:
+    undecodable(make_task)
+    result = recode("--recode-validate", "-k", "reference")
+    result.assert_outcomes(passed=1, errors=1)
+    assert_line(result.stdout.str(), "a/environment/requirements.txt", "cannot be decoded", "save it as UTF-8")
+    assert "Traceback" not in words(result)
+
+
+def test_undecodable_requirements_of_an_image_are_an_error_of_their_item(
+    make_task: MakeTask, recode: Run, results: Results
+) -> None:
+    usable("docker", SandboxContext(run="requirements", python=sys.executable, image=IMAGE))
+    undecodable(make_task)
+    result = recode("--recode-agent=reference", f"--recode-image={IMAGE}", "--recode-out=out", sandbox="docker")
+    result.assert_outcomes(passed=1, errors=1)
+    [error] = [record["error"] for record in results() if record["error"]]
+    assert error["kind"] == "user"
+    assert_message(error["message"], "a/environment/requirements.txt", "cannot be decoded", "save it as UTF-8")
