@@ -13,6 +13,7 @@ from pytest_recode.task import Task
 from pytest_recode.validation.canary import canary_problem
 from pytest_recode.validation.checks import CANARY_CHECK, Answer, Check, proofs_of
 from pytest_recode.validation.gradings import CommonGrader, Gradings, failing
+from pytest_recode.validation.handed_on import handed_on
 from pytest_recode.validation.mutation_check import check_mutants, untried
 from pytest_recode.validation.problems import any_about, exceeds_a_limit, is_about, problem_of, unknown_cases
 from pytest_recode.validation.requirements import unmet
@@ -96,7 +97,12 @@ def _validate(
     right = len(answers) - len(problems)
     if check.name == "reference":
         common.validated(graded_answers[0])
-        warnings += [*leaks_of(parts), *unseeded(parts.tests), *unmet(task, common.sandbox)]
+        warnings += [
+            *leaks_of(parts),
+            *unseeded(parts.tests),
+            *handed_on(parts.tests, task.interfaces),
+            *unmet(task, common.sandbox),
+        ]
     if check.name == CANARY_CHECK.name:
         problems += filter(None, [canary_problem(task)])
     return Validation(
