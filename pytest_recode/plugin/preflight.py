@@ -38,7 +38,7 @@ def glance_at_models(run: Run) -> None:
     if run.settings.cassette_mode == "replay":  # the cassette knows its models
         return
     with usage_errors():
-        model_check.glance(run.model_contexts(), run.registry, run.notify)
+        model_check.glance(run.model_contexts(), run.registry, run.announced.append)
 
 
 def start_gateway(run: Run) -> None:

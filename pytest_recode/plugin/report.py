@@ -272,6 +272,10 @@ class Reporter:
         if not shown:
             del terminal.stats["warnings"]
 
+    @pytest.hookimpl(trylast=True)  # below the header
+    def pytest_sessionstart(self) -> None:
+        list(map(self.run.notify, self.run.announced))
+
     def pytest_report_header(self) -> list[str]:
         settings = self.run.settings
         lines = (("", settings.models), ("docker on ", settings.docker_hosts))

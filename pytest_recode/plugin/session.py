@@ -57,6 +57,7 @@ class Run:
         self.id: str = given.get("recode_run") or f"{stamp}-{secrets.token_hex(3)}"
         self.out = Path(given.get("recode_out") or self.settings.out or config.rootpath / "recode-out" / self.id)
         self.prepared = False
+        self.announced: list[str] = []  # lines for the user of before there is a terminal
         self.refused = ""  # why nothing was played: what the user must correct
         self.collected = Collected()
         self.directory = RunDirectory(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from pytest_recode.models import catalog
 from pytest_recode.records.transcript_turns import read_episode
 from pytest_recode.render.html.episode_view import episode_view
 from pytest_recode.render.html.redaction import Without
@@ -441,3 +443,28 @@ def test_a_missing_image_of_a_task_is_that_tasks_error(
     subject = "environment.image: localhost:1/of-the-task"
     assert_message(record["error"]["message"], subject, "not be pulled", "build it", "correct environment.image")
     assert "Traceback" not in words(result)
+
+
+def test_a_model_that_is_retired_soon_is_announced_once_before_the_run(
+    make_task: MakeTask, recode: Run, workers: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """litellm's file has a date for it; how soon is soon depends on the day on which this test runs."""
+    today = datetime.datetime.now(tz=datetime.UTC).date()
+    dated = next(
+        one
+        for one in catalog.listings().values()
+        if (one.provider, one.mode) == ("openai", "chat") and ":" not in one.name and one.retired and one.live(today)
+    )
+    pytester.makeconftest(
+        "import datetime\nfrom pytest_recode.models import retirement\nretirement.NOTICE = datetime.timedelta(days=9999)\n"
+    )
+    make_task()
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
+    with DeadServer() as proxy:  # so that nothing leaves this machine
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+        result = recode(workers, *ONE_SHOT, f"--recode-model={dated.name}")
+    result.assert_outcomes(errors=1)
+    text = result.stdout.str()
+    announced = f"model {dated.name} will be retired on {dated.retired}"
+    assert_line(text, announced, "use")
+    assert text.count(announced) == 1
