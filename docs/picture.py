@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import io
 import os
 import pty
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -16,8 +18,9 @@ from rich.console import Console
 from rich.text import Text
 
 WIDTH = 108
-RUN = "pytest -v --recode-model=sim/graduate"
-LEVELS = "pytest tasks --recode-model=sim/novice --recode-feedback=L0 --recode-feedback=L4 --recode-turns=4 -n 2"
+QUICK = "-m \"recode(subset='quick')\""
+RUN = f"pytest -v {QUICK} --recode-model=sim/graduate"
+LEVELS = f"pytest {QUICK} --recode-model=sim/novice --recode-feedback=L0 --recode-feedback=L4 --recode-turns=4 -n 2"
 REPORT = "pytest-recode report levels --table episodes --table comparisons"
 
 
@@ -26,18 +29,22 @@ def main() -> None:
         # without live progress, whose erased lines a picture would show
         quiet = ("--color=yes", "--recode-progress=off", "-p", "no:cacheprovider")
         text = shown(RUN, *quiet, f"--recode-out={out}/records")
-        lines = text.replace(f"{out}/records", "recode-out/20260101-120000").splitlines()
-        # what differs from machine to machine says nothing here
-        told = [line for line in lines if not re.match(r"(rootdir|plugins|platform|cachedir|configfile)", line)]
-        draw("docs/terminal.svg", RUN, told)
+        text = text.replace(f"{out}/records", "recode-out/20260101-120000")
+        draw("docs/terminal.svg", RUN, of_every_machine(text.splitlines()))
         shown(LEVELS, "-p", "no:cacheprovider", f"--recode-out={out}/levels")
         text = shown(REPORT.replace("levels", f"{out}/levels", 1))
         draw("docs/report.svg", REPORT, text.replace(f"{out}/", "").splitlines())
 
 
+def of_every_machine(lines: list[str]) -> list[str]:
+    """The lines without those, and without the duration, that differ from machine to machine."""
+    own = re.compile(r"(rootdir|plugins|platform|cachedir|configfile|metadata|hypothesis|testpaths)")
+    return [re.sub(r" in [\d.]+s( \([\d:]+\))?", "", line) for line in lines if not own.match(line)]
+
+
 def shown(command: str, *more: str) -> str:
     """What a terminal of `WIDTH` characters gets."""
-    program, *arguments = command.split()
+    program, *arguments = shlex.split(command)
     module = {"pytest": "pytest", "pytest-recode": "pytest_recode.cli"}[program]
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (60, WIDTH))
@@ -54,7 +61,16 @@ def shown(command: str, *more: str) -> str:
         pass
     os.close(ours)
     process.wait()
-    return data.decode().replace("\r\n", "\n")
+    # of a line that was written again, the last text
+    return "\n".join(line.rpartition("\r")[2] for line in data.decode().replace("\r\n", "\n").split("\n"))
+
+
+def text_of(picture: str) -> list[str]:
+    """The lines of a picture that `draw` wrote."""
+    rows: dict[float, str] = {}
+    for y, text in re.findall(r'<text [^>]*\by="([\d.]+)"[^>]*>(.*?)</text>', picture):
+        rows[float(y)] = rows.get(float(y), "") + html.unescape(text).replace("\xa0", " ")
+    return [rows[y].rstrip() for y in sorted(rows)]
 
 
 def draw(path: str, command: str, lines: list[str]) -> None:
