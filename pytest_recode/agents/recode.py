@@ -36,7 +36,7 @@ from pytest_recode.agents.prompts import (
     targets_text,
 )
 from pytest_recode.agents.retrieval import Retrieval, Searches
-from pytest_recode.agents.step_checks import checked, note_of_loss, refusal
+from pytest_recode.agents.step_checks import checked, note_of_loss, refusal, untouched
 from pytest_recode.agents.step_log import clean, kept_calls, kept_text, step_fields, usage_fields
 from pytest_recode.agents.tool_execution import execute
 from pytest_recode.agents.tools import TOOLS, from_reply
@@ -60,6 +60,7 @@ class ReCode:
     unparsed: int = 0  # answers of this turn
     over: str = ""  # how the turn before ended, to be remembered once it is known that there is another
     window: int | None = None  # the context window in tokens, as far as refused prompts have shown it
+    held: bool = False  # whether a submission of untouched targets was held: the next one is accepted
 
     def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
         """At most `context.steps` answers. Ends early if one submits, or if no prompt fits into the context window any more.
@@ -86,12 +87,13 @@ class ReCode:
         return Move(steps=step, submitted=submitted, unparsed=self.unparsed, usage=usage + found.usage)
 
     def state(self) -> Mapping[str, Any]:
-        of_turn = {"turn": self.turn, "over": self.over, "window": self.window}
+        of_turn = {"turn": self.turn, "over": self.over, "window": self.window, "held": self.held}
         return {**of_turn, "memory": self.memory.state(), "model": model_state(self.model)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self.turn, self.over = typed_field(state, "turn", int), typed_field(state, "over", str)
         self.window = None if state.get("window") is None else typed_field(state, "window", int)
+        self.held = typed_field(state, "held", bool)
         self.memory.restore(typed_field(state, "memory", dict))
         restore_model(self.model, typed_field(state, "model", dict))
 
@@ -216,6 +218,8 @@ class ReCode:
                 text = f"Not done, since {'the turn was over' if submitted else f'action {refused} (`{read.actions[refused - 1].kind}`) was refused'}."
             elif action.kind == "submit":
                 lost = refusal(read, workspace, known, failed=failed, last=last)
+                if not (lost or last or self.held) and (lost := untouched(found.brief, workspace.targets())):
+                    self.held = True
                 ok, text = not lost, f"Not done. {lost}" if lost else "The targets are handed in."
                 submitted, refused = ok, 0 if ok else number
             else:

@@ -20,6 +20,7 @@ from pytest_recode.agents.outside_code import Known, lost_code, lost_file
 from pytest_recode.agents.python_source import syntax_error
 from pytest_recode.agents.value_reader import SEARCH
 from pytest_recode.agents.values import FENCE, to_write
+from pytest_recode.task import Brief, Files
 
 
 def checked(
@@ -113,6 +114,17 @@ def refusal(step: Step, workspace: Workspace, known: Known, *, failed: int = 0, 
             if path.endswith(".py") and (wrong := syntax_error(data.decode("utf-8", "replace"))) is not None:
                 return f"{path} is not valid Python ({wrong}), and no hidden test could import it. Correct it, or answer with `submit` alone."
     return ""
+
+
+def untouched(brief: Brief, targets: Files) -> str:
+    """Why a first submission waits: targets are as the repository delivered them. "" if there are none."""
+    names = [path for path in brief.targets if targets.get(path) == brief.repo.get(path)]
+    if not names:
+        return ""
+    as_it_was = (
+        "is still as the repository delivered it" if len(names) == 1 else "are still as the repository delivered them"
+    )
+    return f"{' and '.join(names)} {as_it_was}. Write your code there, or answer with `submit` again to hand it in so."
 
 
 def note_of_loss(step: Step, workspace: Workspace, known: Known) -> str:

@@ -16,6 +16,7 @@ from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.prompts import ESCAPED
 from pytest_recode.agents.protocol import render
 from pytest_recode.agents.recode import KIND, ReCode
+from pytest_recode.agents.step_checks import untouched
 from pytest_recode.agents.tool_execution import execute
 from pytest_recode.agents.tools import TOOLS
 from pytest_recode.agents.workspace import SandboxWorkspace
@@ -25,7 +26,7 @@ from pytest_recode.models import Message, Reply, Usage
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.task import Environment, Limits
 from tests.agents.conftest import Open
-from tests.agents.scripted import USAGE, Answer, Logged, Scripted, a_brief, a_context, calls
+from tests.agents.scripted import REPO, USAGE, Answer, Logged, Scripted, a_brief, a_context, calls
 from tests.messages import assert_message
 
 RIGHT = "def solve(x):\n    return 2 * x"
@@ -51,6 +52,7 @@ class Played:
         self.model = Scripted(answers, native_tools=native, window=window)
         self.log = Logged()
         self.agent = KIND.make(replace(a_context(self.model, steps=steps, log=self.log), **memory))
+        self.agent.held = True  # type: ignore[attr-defined]  # most of these submit targets that they left alone
         self.workspace = workspace
         self.brief = a_brief()
 
@@ -76,6 +78,34 @@ def test_it_writes_and_submits(open_workspace: Open) -> None:
     played = Played(open_workspace(), write(RIGHT), SUBMIT)
     assert played.turn() == (2, True, USAGE + USAGE)
     assert played.workspace.targets() == {"solver.py": RIGHT.encode() + b"\n"}
+
+
+def resume(played: Played, **changed: bool) -> None:
+    played.agent.restore(json.loads(json.dumps({**played.agent.state(), **changed})))
+
+
+def test_untouched_targets_are_named() -> None:
+    brief = a_brief(targets=("solver.py", "lib/helpers.py"))
+    assert untouched(brief, REPO).startswith("solver.py and lib/helpers.py are still as the repository delivered them.")
+    assert untouched(brief, {**REPO, "solver.py": b""}).startswith("lib/helpers.py is still as the repository")
+    assert untouched(a_brief(), {}) == ""
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_submission_of_untouched_targets_waits_once(open_walled: Open, native: bool) -> None:
+    """Once in an episode, also if that is resumed, and not in the last step of a turn."""
+    answer = calls(("submit", "{}")) if native else SUBMIT
+    played = Played(open_walled(), *[answer] * 4, native=native)
+    resume(played, held=False)
+    assert played.turn()[:2] == (2, True)
+    told = played.model.asked[1]
+    held = "Not done. solver.py is still as the repository delivered it. Write your code there, or answer with `submit` again"
+    assert any(held in message.content for message in told)
+    resume(played)
+    assert played.turn(feedback("No."))[:2] == (1, True)
+    resume(played, held=False)
+    played.agent.context = replace(played.agent.context, steps=1)  # type: ignore[attr-defined]
+    assert played.turn(feedback("No.", 2))[:2] == (1, True)  # in its last step, they are handed in anyway
 
 
 def test_every_action_tells_what_it_saw(open_walled: Open) -> None:
@@ -137,7 +167,7 @@ def test_the_prompt_says_that_paper_and_instruction_are_files(open_walled: Open)
 
 def test_without_the_paper_the_prompt_does_not_send_anybody_to_it(walls: Sandbox) -> None:
     brief = a_brief(paper=None, instruction="The method is that of `paper.md`.")
-    model = Scripted([SUBMIT])
+    model = Scripted([SUBMIT, SUBMIT])
     with SandboxWorkspace(walls, brief, Environment(), Limits()) as workspace:
         KIND.make(a_context(model)).act(brief, None, workspace)
     first = model.asked[0][1].content
