@@ -13,7 +13,7 @@ class Settings:
 
     barrier: the energy that the bias should help to cross, from 1.01 to 300 times `kt`.
     kt: the temperature in units of energy, 1 / beta.
-    widths: initial width of a kernel along each of the d variables.
+    widths: initial width of a kernel along each of the d variables, from 1e-15 to 1e15.
     periods: period of each variable, 0 for none.
     threshold: kernels closer than this, in units of their widths, are merged.
     """
@@ -27,8 +27,8 @@ class Settings:
     def __post_init__(self) -> None:
         if not (self.kt > 0.0 and 1.01 * self.kt <= self.barrier <= 300.0 * self.kt < float("inf")):
             raise ValueError("the barrier must be from 1.01 kt to 300 kt")
-        if len(self.widths) != len(self.periods) or min(self.widths) <= 0.0:
-            raise ValueError("each variable needs a positive width and a period")
+        if len(self.widths) != len(self.periods) or not all(1e-15 <= width <= 1e15 for width in self.widths):
+            raise ValueError("each variable needs a width from 1e-15 to 1e15 and a period")
 
     @property
     def cell(self) -> Cell:

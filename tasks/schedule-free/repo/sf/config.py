@@ -14,13 +14,13 @@ class Config:
     """Hyperparameters of both optimisers.
 
     rule: "sgd" or "adamw".
-    lr: base learning rate, >= 0.
+    lr: base learning rate, from 0 to 1e30.
     beta: weight of x in the training point y, from 0 to 1, both included.
     beta2: decay of the second moment, from 0 (included) to 1 (excluded); AdamW only.
     eps: added to the root of the second moment, >= 0; AdamW only.
-    weight_decay: decoupled decay, >= 0, for both rules.
+    weight_decay: decoupled decay, from 0 to 1e30, for both rules.
     warmup_steps: length of the linear warm-up, an integer >= 0.
-    lr_power, step_power: exponents of the largest learning rate and of the step in the weights of the average, >= 0.
+    lr_power, step_power: exponents of the largest learning rate and of the step in the weights of the average, from 0 to 8.
     """
 
     rule: str = "sgd"
@@ -40,6 +40,9 @@ class Config:
             value = getattr(self, name)
             if not (np.isfinite(value) and value >= 0):
                 raise ValueError(f"{name} must be finite and not negative, not {value}")
+        for name, most in (("lr", 1e30), ("weight_decay", 1e30), ("lr_power", 8), ("step_power", 8)):
+            if getattr(self, name) > most:
+                raise ValueError(f"{name} must be at most {most}, not {getattr(self, name)}")
         if not 0.0 <= self.beta <= 1.0:
             raise ValueError(f"beta must be from 0 to 1, not {self.beta}")
         if not 0.0 <= self.beta2 < 1.0:
