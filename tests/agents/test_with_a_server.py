@@ -16,7 +16,7 @@ from pytest_recode.models.litellm_ import LitellmModel, make
 from pytest_recode.records.null_ledger import NullLedger
 from tests.agents.conftest import Open
 from tests.agents.scripted import REPO, Logged, a_brief, a_context
-from tests.chat_server import Answer, ChatServer, Script, call, chat_server, fault, say
+from tests.chat_server import Answer, ChatServer, Request, Script, call, chat_server, fault, say
 
 __all__ = ["chat_server"]
 
@@ -92,6 +92,62 @@ def test_an_answer_that_the_provider_ended_early_is_told_as_what_it_is(
     step = log.of("step")[0]
     assert step["finish"] == answer.finish
     assert words in (step.get("error") or " ".join(step["problems"]))
+
+
+STEPS = (("read", {"path": "solver.py"}), ("write", {"path": "solver.py", "text": RIGHT}), ("submit", {}))
+
+
+def deepseek(request: Request) -> Answer:
+    """Refuses a conversation whose tool calls lack the thoughts before them."""
+    before = [each for each in request.body["messages"] if each["role"] == "assistant"]
+    if [each.get("reasoning_content") for each in before] != [f"thought {at}" for at in range(len(before))]:
+        return fault(400, "the reasoning_content in thinking mode must be passed back to the API")
+    name, arguments = STEPS[len(before)]
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    message = {"role": "assistant", "content": None, "reasoning_content": f"thought {len(before)}"}
+    message["tool_calls"] = [{"id": f"t{len(before)}", "type": "function", "function": function}]
+    return Answer(
+        raw=json.dumps({"choices": [{"index": 0, "finish_reason": "tool_calls", "message": message}]}).encode()
+    )
+
+
+def anthropic(request: Request) -> Answer:
+    """Refuses a conversation whose tool calls lack the signed thinking before them."""
+    before = [each["content"] for each in request.body["messages"] if each["role"] == "assistant"]
+    signed = [[each.get("signature") for each in content if each["type"] == "thinking"] for content in before]
+    if signed != [[f"signature {at}"] for at in range(len(before))]:
+        return fault(400, "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`")
+    name, arguments = STEPS[len(before)]
+    thinking = {"type": "thinking", "thinking": "hm", "signature": f"signature {len(before)}"}
+    content = [thinking, {"type": "tool_use", "id": f"t{len(before)}", "name": name, "input": arguments}]
+    usage = {"input_tokens": 11, "output_tokens": 7}
+    reply = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": content, "usage": usage}
+    return Answer(raw=json.dumps({**reply, "stop_reason": "tool_use", "stop_sequence": None}).encode())
+
+
+@pytest.mark.parametrize(
+    ("name", "insists", "params"),
+    [
+        ("deepseek/deepseek-reasoner", deepseek, {}),
+        (
+            "anthropic/claude-sonnet-4-5-20250929",
+            anthropic,
+            {"thinking": {"type": "enabled", "budget_tokens": 2000}, "max_tokens": 8000},
+        ),
+    ],
+    ids=["deepseek", "anthropic"],
+)
+def test_three_steps_with_a_server_that_insists_on_its_thinking(
+    chat_server: Serve, open_walled: Open, name: str, insists: Callable[[Request], Answer], params: dict[str, object]
+) -> None:
+    server, workspace = chat_server(insists), open_walled()
+    table = {"thinker": {"model": name, "tools": True, "params": params, "price": {"prompt": 0, "completion": 0}}}
+    base = server.url.removesuffix("/v1")
+    thinker = make(ModelContext(name="thinker", ledger=NullLedger(), api_base=base, call_seconds=30.0, table=table))
+    move = recode.KIND.make(a_context(thinker, steps=4)).act(a_brief(), None, workspace)
+    assert (move.steps, move.submitted, move.unparsed) == (3, True, 0)
+    assert workspace.targets() == {"solver.py": RIGHT.encode()}
+    assert len(server.requests) == 3
 
 
 def test_recode_h_asks_for_one_command_at_a_time(chat_server: Serve, open_walled: Open) -> None:
