@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from pytest_recode.agents.headings import NAMED_FILE, interface_in
-from pytest_recode.agents.python_source import ends_in_a_string
+from pytest_recode.agents.python_source import Names, ends_in_a_string, names_in
 from pytest_recode.agents.values import DamagedError, shown
+from pytest_recode.task import Files
 from pytest_recode.wording import some_of
 
 _OPEN = re.compile(r" {0,3}(?P<ticks>`{3,}|~{3,})(?P<info>[^`\r]*)\r?$")
@@ -18,8 +19,11 @@ PYTHONS = (*PYTHON, "py3", "python2", "ipython", "ipython3", "pycon")
 """Languages of a fence whose lines no shell runs, though some look like commands or arguments."""
 SHELLS = ("bash", "sh", "shell", "console", "zsh", "ksh", "dash", "shell-session", "shellsession", "terminal")
 """Languages of a fence whose lines are a command."""
-_COMMENT = re.compile(r"#\s*(?:(?:path|file|filename)\s*[:=])?\s*(?P<path>\S+)\s*$", re.IGNORECASE)
+_COMMENT = re.compile(r"#\s*(?:(?:path|file|filename)\s*[:=])?\s*(?P<path>\S+)", re.IGNORECASE)
+_HEADING = re.compile(r"^(?:#|\*\*|__).*$", re.MULTILINE)
+_LONGEST_LABEL = 1_000
 
+_DIFFS = ("diff", "patch")
 _CHANGES = {
     "a search and replace block": re.compile(r"[<-]{5,9} ?(?:search|original|head)\b", re.IGNORECASE),
     "a diff": re.compile(r"(?:diff --git .*\n(?:.*\n){0,3})?--- .+\n\+\+\+ .+\n@@ |@@ -\d|\*\*\* Begin Patch"),
@@ -29,8 +33,8 @@ _CHANGES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fence:
-    """One piece of fenced code. `closed` is False if the answer ends within it. `before` is the last non-blank line above it; `line` is
-    the line that opens it (from 1), `depth` its indentation, which `text` still has; `inner` are the lines that open fences within it."""
+    """One piece of fenced code. `closed` is False if the answer ends within it. `before` is the text between it and the one above; `line`
+    is the line that opens it (from 1), `depth` its indentation, which `text` still has; `inner` are the lines that open fences within it."""
 
     info: str
     text: str
@@ -66,7 +70,7 @@ def fences(text: str) -> tuple[Fence, ...]:
     """All fences in order. Within a fence, a line of backticks with words opens a nested one (a docstring may contain an example)."""
     found: list[Fence] = []
     lines = text.split("\n")
-    at = 0
+    at = ended = 0
     while at < len(lines):
         opener = _OPEN.match(lines[at])
         at += 1
@@ -84,18 +88,18 @@ def fences(text: str) -> tuple[Fence, ...]:
             if depth:
                 body.append(lines[at])
             at += 1
-        before = next((line for line in reversed(lines[max(opened - 4, 0) : opened - 1]) if line.strip()), "")
         found.append(
             Fence(
                 info=opener["info"].strip(),
                 text="\n".join(body),
                 closed=not depth,
-                before=before.strip(),
+                before="\n".join(lines[ended : opened - 1]).strip(),
                 line=opened,
                 depth=len(opener[0]) - len(opener[0].lstrip()),
                 inner=tuple(inner),
             )
         )
+        ended = at
     return tuple(found)
 
 
@@ -116,78 +120,150 @@ def whole(text: str) -> tuple[Fence, ...]:
 
 def unsure(piece: Fence) -> bool:
     """Whether a line of backticks within a piece of Python may have been mistaken for its end."""
-    return language(piece) in {*PYTHON, ""} and ends_in_a_string(piece.text)
+    return _is_python(piece) and ends_in_a_string(piece.text)
 
 
-def files(text: str, targets: Sequence[str]) -> Found:
-    """The last piece of code for each target: one that names it or, with a single target, the only Python piece that names no file.
+def files(text: str, targets: Sequence[str], repo: Files | None = None) -> Found:
+    """The block of each target: of those that are whole, the one that is named most surely, and of several such the last.
 
-    Where one piece cannot be read, none counts.
+    A block is for the target that its fence or its first line names, else for the one that the text directly above names. With a single
+    target, a block that names no file may be it, too. Where the end of one block is unclear, none counts.
     """
     try:
-        return _files(whole(text), targets)
+        pieces = whole(text)
     except DamagedError as damage:
         return Found(files={}, problems=(f"{damage} Nothing was written.",))
-
-
-def _files(pieces: Sequence[Fence], targets: Sequence[str]) -> Found:
-    words = [_paths(piece, targets) for piece in pieces]
-    exact = {path for paths in words for path in paths} & set(targets)
-    named = [(piece, _name(paths, targets, exact)) for piece, paths in zip(pieces, words, strict=True)]
-    chosen = {str(name): piece for piece, name in named if name in targets}
-    if len(targets) == 1 and not chosen:
-        free = [piece for piece, name in named if name is None]
-        code = [piece for piece in free if language(piece) in PYTHON] or [piece for piece in free if not piece.info]
-        defining = [piece for piece in code if _DEFINITION.search(piece.text)]
-        others = [piece for piece in code if piece not in defining]
-        if (
-            len(defining) == 1
-            and _labelled(defining[0].before, targets)
-            and all(_imports(each, targets[0]) for each in others)
-        ):
-            code = defining  # the others are examples of its use
-        if len(code) > 1:
-            lines = ", ".join(str(piece.line) for piece in code)
-            raise DamagedError(
-                f"Your answer has {len(code)} blocks of code (lines {lines}), and it is unclear which one is {targets[0]}: none names it in the line"
-                " of its fence, in its first line or alone in the line above.",
-                advice=f"Write the whole file in one block, and begin its fence with a line such as ```python {targets[0]}.",
-            )
-        chosen = dict(zip(targets, code, strict=False))
-    for path, piece in chosen.items():
-        if interface := interface_in(piece.info):
-            raise DamagedError(
-                f"The code that begins in line {piece.line} is the correction of one interface (`interface={interface[:80]}`), and a "
-                f"block replaces the whole of {path}.",
-                advice=f"Write the whole file in a fence without `interface=`: ```python {path}.",
-            )
-        if form := "a diff" if language(piece) in ("diff", "patch") else form_of_change(piece.text):
-            raise DamagedError(
-                f"The code that begins in line {piece.line} is {form}, and a block replaces the whole of {path}.",
-                advice=f"Write the whole content of {path}: ```python {path}.",
-            )
-    problems = []
-    for path, count in Counter(str(name) for _, name in named if name in chosen).items():
-        if count > 1:
-            problems.append(f"Your answer had {count} blocks for {path}; only the last one was used.")
+    claims = [(piece, *_claim(piece, targets)) for piece in pieces]
+    chosen: dict[str, Fence] = {}
+    problems: dict[str, str] = {}
+    for path in targets:
+        module = PurePosixPath(path).stem
+        blocks = [
+            _Block(piece=piece, rank=rank, names=names_in("" if _change(piece) else piece.text, module))
+            for piece, target, rank in claims
+            if target == path
+        ]
+        answer, problem = _answer(path, blocks, (repo or {}).get(path, b"").decode("utf-8", "replace"))
+        chosen |= {path: answer} if answer else {}
+        problems |= {path: problem} if problem else {}
+    missing = [path for path in targets if path not in chosen and path not in problems]
+    told = list(problems.values())
+    if missing:
+        head = "No block of your answer names" if pieces else "Your answer has no fenced code for"
+        told.append(
+            f"{head} {', '.join(missing)}: unchanged. Begin the fence with a line such as ```python {missing[0]}"
+        )
     unused = [
         str(piece.line)
-        for piece, name in named
-        if name not in chosen and piece not in chosen.values() and _defines(piece)
+        for piece, _, rank in claims
+        if rank > _ABOVE and piece not in chosen.values() and _is_python(piece) and names_in(piece.text).defines
     ]
-    if unused and chosen:
+    if unused and (chosen or missing):
         used = ", ".join(f"{path} is the block that begins in line {piece.line}" for path, piece in chosen.items())
         remainder = "the block of line" if len(unused) == 1 else "the blocks of lines"
-        problems.append(
-            f"In your answer, {used}. Not used, because no target is named: {remainder} {', '.join(unused)}."
+        told.append(
+            f"{f'In your answer, {used}. ' if used else ''}Not used, because no target is named: {remainder} {', '.join(unused)}."
         )
-    missing = [path for path in targets if path not in chosen]
-    if missing:
-        problems.append(
-            f"Your answer has no fenced code for {', '.join(missing)}: unchanged. "
-            f"Begin the fence with a line such as ```python {missing[0]}"
+    return Found(files={path: _outdented(piece) for path, piece in chosen.items()}, problems=tuple(told))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Block:
+    """A piece that may be a target: `rank` says how it names it, the surest first."""
+
+    piece: Fence
+    rank: int
+    names: Names
+
+
+_EXACT, _ENDING, _ABOVE, _UNNAMED, _BARE, _OTHER = range(6)
+"""How a piece names a target: in its fence or first line with its path, or with a path that ends like it; in the text above; not at all,
+as Python or without a language; it is for no target."""
+
+
+def _claim(piece: Fence, targets: Sequence[str]) -> tuple[str, int]:
+    """The target that a piece may be, and how it names it."""
+    python_only = all(target.endswith(".py") for target in targets)
+    if language(piece) in SHELLS and python_only:
+        return "", _OTHER
+    words = [word.strip("\"'`") for word in re.split(r"[\s:={},]+", piece.info) if word]
+    paths = [word for word in words if "." in word or word in targets]
+    if not paths and (first := _COMMENT.match(piece.text.lstrip()[:300])):
+        paths = list(filter(None, [_target(first["path"].strip("\"'`:,"), targets)]))
+    if paths:
+        target = next(filter(None, (_target(path, targets) for path in paths)), None) or ""
+        exact = target in {path.removeprefix("./") for path in paths}
+        return target, (_EXACT if exact else _ENDING) if target else _OTHER
+    above = piece.before[-_LONGEST_LABEL:]
+    alone = NAMED_FILE.match(above.rpartition("\n")[2])
+    if (alone and not _target(alone["path"], targets)) or (
+        python_only and language(piece) not in {*PYTHON, "", *_DIFFS}
+    ):
+        return "", _OTHER
+    for label in (re.split(r"\n[ \t]*\n", above)[-1], *_HEADING.findall(above)[-1:]):
+        words = re.split(r"[^\w./-]+", label)
+        if named := set(filter(None, (_target(word.rstrip("."), targets) for word in words))):
+            return (named.pop(), _ABOVE) if len(named) == 1 else ("", _OTHER)
+    if len(targets) > 1 or (piece.info and language(piece) not in PYTHON):
+        return "", _OTHER
+    return targets[0], _UNNAMED if piece.info else _BARE
+
+
+def _answer(path: str, blocks: Sequence[_Block], file: str) -> tuple[Fence | None, str]:
+    """The piece that is a target, and what to tell the model of the others."""
+    faults = [_fault(block, blocks, names_in(file)) for block in blocks]
+    sound = [block for block, fault in zip(blocks, faults, strict=True) if not fault]
+    rank = min((block.rank for block in sound or blocks), default=_OTHER)
+    best = [block for block in sound or blocks if block.rank == rank]
+    if not best:
+        return None, ""
+    answer, line = best[-1], best[-1].piece.line
+    if not sound:
+        fault = faults[blocks.index(answer)]
+        return None, (
+            f"The code that begins in line {line} is {fault}, and a block replaces the whole of {path}: unchanged. Write the whole content"
+            f" of {path}: ```python {path}."
         )
-    return Found(files={path: _outdented(piece) for path, piece in chosen.items()}, problems=tuple(problems))
+    if rank > _ABOVE and len(best) > 1:
+        return None, (
+            f"Your answer has {len(best)} blocks of code (lines {some_of([str(block.piece.line) for block in best], 10)}), and it is unclear"
+            f" which one is {path}: none names it in the line of its fence, in its first line or in the text above. Nothing was written. Write"
+            f" the whole file in one block, and begin its fence with a line such as ```python {path}."
+        )
+    rivals = [block for block in blocks if block.rank <= _ABOVE and (block in sound or block.rank == rank)]
+    if rivals in ([], [answer]):
+        return answer.piece, ""
+    last = rivals[-1]
+    fault = faults[blocks.index(last)]
+    used = "only the last one" if last is answer else f"that of line {line}"
+    why = f": that of line {last.piece.line} is {fault}" if fault else ""
+    return answer.piece, f"Your answer had {len(rivals)} blocks for {path}; {used} was used{why}."
+
+
+def _fault(block: _Block, blocks: Sequence[_Block], file: Names) -> str:
+    """Why a block is not a whole file: it describes changes, or is an excerpt of the repository's file or of a block that is named as surely."""
+    if change := _change(block.piece):
+        return change
+    own = block.names
+    for other in (file, *(each.names for each in blocks if each.rank <= block.rank)):
+        lost = other.defines - own.binds if "*" not in own.binds else frozenset()  # `from .impl import *`
+        interfaces = lost & file.defines
+        if other is file:  # a file may lose some on purpose; what the text above calls a file has one of them, at least
+            interfaces = lost if block.rank == _ABOVE and lost == file.defines else frozenset()
+        if lost and (own.needs & other.binds or not own.binds or interfaces):
+            return f"an excerpt, without {some_of(sorted(lost), 5)}"
+    return ""
+
+
+def _change(piece: Fence) -> str:
+    """What a piece that describes changes is; "" for any other."""
+    if interface := interface_in(piece.info):
+        return f"the correction of one interface (`interface={interface[:80]}`)"
+    return "a diff" if language(piece) in _DIFFS else form_of_change(piece.text)
+
+
+def _is_python(piece: Fence) -> bool:
+    return language(piece) in {*PYTHON, ""}
 
 
 def _outdented(piece: Fence) -> str:
@@ -198,73 +274,10 @@ def _outdented(piece: Fence) -> str:
     return piece.text
 
 
-def _defines(piece: Fence) -> bool:
-    """Whether a piece is Python that defines something, so that it may have been meant as a file."""
-    return language(piece) in {*PYTHON, ""} and _DEFINITION.search(piece.text) is not None
-
-
-def _labelled(line: str, targets: Sequence[str]) -> bool:
-    """Whether the line above a fence says that the code is a target: a heading, a line in bold or one that ends in a colon, with this path and no
-    words but those of `_LABEL_WORD`. Any other word may say that the code is something else: the old one, an example, a part."""
-    found = line.strip()
-    paths = set(_PATH.findall(found))
-    words = re.findall(r"[^\W\d_]+", _PATH.sub(" ", found.lower()))
-    return (
-        len(found) <= _LONGEST_LABEL
-        and len(paths) == 1
-        and paths.pop().removeprefix("./") in targets
-        and all(map(_LABEL_WORD.fullmatch, words))
-        and (found.startswith(("#", "**", "__")) or found.rstrip("*_`").endswith(":"))
-    )
-
-
-_DEFINITION = re.compile(r"^(?:async def|def|class) ", re.MULTILINE)
-_PATH = re.compile(r"(?:[\w.-]+/)*[\w.-]*\w\.[A-Za-z]\w{0,7}(?![\w./])")
-_LONGEST_LABEL = 100
-_LABEL_WORD = re.compile(
-    "here|is|s|the|this|below|file|filename|path|updated|complete|full|whole|new|final|corrected|revised|implementation|contents?|code|module|of|for|in"
-)
-
-
-def _imports(piece: Fence, target: str) -> bool:
-    """Whether the code imports the target's module, as an example of its use does."""
-    module = re.escape(target.removesuffix(".py").rpartition("/")[2])
-    return re.search(rf"^[ \t]*(?:from|import)[ \t][^\n#]*\b{module}\b", piece.text, re.MULTILINE) is not None
-
-
 def form_of_change(text: str) -> str:
     """The form in which a text describes changes of a file, instead of its content; "" if it does not."""
     begins = text.lstrip("\n")
     return next((form for form, mark in _CHANGES.items() if mark.match(begins)), "")
-
-
-def _name(paths: Sequence[str], targets: Sequence[str], exact: Set[str]) -> str | None:
-    """The target that a piece with these paths is for, or another path that it names, or None. A target that a piece names as it is, in `exact`,
-    is not what another piece names that has a file of this name in another directory."""
-    others = [target for target in targets if target not in exact]
-    found = (path if path in exact else _target(path, others) for path in paths)
-    return next((target for target in found if target), paths[0] if paths else None)
-
-
-def _paths(piece: Fence, targets: Sequence[str]) -> list[str]:
-    """What a piece names: in its fence, in its first line or in the line above."""
-    if language(piece) in SHELLS and all(target.endswith(".py") for target in targets):
-        return [_COMMANDS]
-    words = [word for word in re.split(r"[\s:={},]+", piece.info) if word]
-    given = [path for word in words if "." in (path := word.strip("\"'`")) or path in targets]
-    if not given:
-        first = _COMMENT.match(next((line[:300] for line in piece.text.split("\n") if line.strip()), ""))
-        given = [first["path"].strip("\"'`")] if first else []
-        if not any(_target(word, targets) for word in given):
-            given = []  # an ordinary comment
-    if not given:
-        above = NAMED_FILE.match(piece.before[:300])
-        given = [above["path"]] if above else []
-    return [word.removeprefix("./") for word in given]
-
-
-_COMMANDS = "(commands)"
-"""Of a piece in a shell's language: it is no file of Python, whatever path it names."""
 
 
 def _target(word: str, targets: Sequence[str]) -> str | None:

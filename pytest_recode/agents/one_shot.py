@@ -173,7 +173,7 @@ class OneShot:
         except DamagedError as damage:
             return Found(files={}, problems=(early or f"{damage} Nothing was written.",)), False
         if brief.slot is None:
-            found = files(text, brief.targets)
+            found = files(text, brief.targets, brief.repo)
             whole = {path: each and f"{each}\n" for path, each in found.files.items()}  # each line ends in a newline
             return Found(files=whole, problems=found.problems), False
         answer = partial_file.read(text, brief, brief.slot, reindent=self.context.reindent)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 MAX_PARSED = 1_000_000
 """Characters; a longer text is not checked."""
@@ -37,6 +39,42 @@ def lost_definitions(before: str, after: str) -> list[str]:
         return []
     remaining = set(_with_methods(after))
     return [name for name in _with_methods(before) if name not in remaining]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """The names of a text: what it `defines` at its top, with methods; all that it `binds` anywhere, by an import or an assignment, too; what it
+    `needs` from elsewhere."""
+
+    defines: frozenset[str]
+    binds: frozenset[str]
+    needs: frozenset[str]
+
+
+def names_in(text: str, module: str = "") -> Names:
+    """The names of a text or an indented excerpt. What it imports from `module`, the file that it may be itself, it does not bind. Of a text
+    that is not Python only the definitions are known."""
+    text = textwrap.dedent(text)
+    if syntax_error(text) is not None:
+        defined = frozenset(_DEFINED.findall(text))
+        return Names(defines=defined, binds=defined, needs=frozenset())
+    defines = frozenset(_with_methods(text))
+    binds, used = set(defines), set[str]()
+    for node in ast.walk(_parsed(text)):
+        if isinstance(node, ast.Name):
+            (used if isinstance(node.ctx, ast.Load) else binds).add(node.id)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] == module:
+            continue
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            binds.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.arg):
+            binds.add(node.arg)
+        elif not isinstance(node, ast.alias) and isinstance(name := getattr(node, "name", None), str):
+            binds.add(name)
+    return Names(defines=defines, binds=frozenset(binds), needs=frozenset(used - binds))
+
+
+_DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTILINE)
 
 
 def _with_methods(source: str) -> Iterator[str]:

@@ -97,7 +97,7 @@ def _answers(rows: Rows) -> Table | None:
         title="Answers of the model that could not be used",
         columns=(
             *identities(found),
-            *columns("count", answers="answers", unparsed="not parsed"),
+            *columns("count", answers="answers", unparsed="not used"),
             *columns("percent", unparsed_percent="%"),
             *columns("count", steps_lost="steps lost"),
         ),

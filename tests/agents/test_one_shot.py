@@ -24,7 +24,7 @@ TWO = ("solver.py", "lib/loss.py")
 def read(text: str, targets: tuple[str, ...]) -> Found:
     """As the agent reads an answer."""
     agent = OneShot(context=a_context(None), model=Scripted([]))
-    found, _ = agent._read(Reply(text=text), a_brief(targets=targets))
+    found, _ = agent._read(Reply(text=text), a_brief(repo={}, targets=targets))
     return Found(files={path: text.removesuffix("\n") for path, text in found.files.items()}, problems=found.problems)
 
 
@@ -74,7 +74,7 @@ def test_the_correction_of_one_interface_is_not_taken_for_the_file() -> None:
     found = read(correction, ONE)
     assert found.files == {}
     assert "the correction of one interface (`interface=solver.solve`)" in found.problems[0]
-    assert "Write the whole file in a fence without `interface=`: ```python solver.py" in found.problems[0]
+    assert "Write the whole content of solver.py: ```python solver.py" in found.problems[0]
     assert read(f"{correction}\n```python solver.py\nx = 1\n```", ONE).files == {"solver.py": "x = 1"}
 
 
@@ -92,7 +92,10 @@ def test_changes_of_a_file_are_not_taken_for_the_file(changes: str, form: str) -
     found = files(f"I change one line.\n\n```python a.py\n{changes}\n```\n", ("a.py",))
     assert found.files == {}
     assert_message(
-        found.problems[0], f"line 3 is {form}", "replaces the whole of a.py", "Write the whole content of a.py"
+        found.problems[0],
+        f"line 3 is {form}",
+        "replaces the whole of a.py: unchanged",
+        "Write the whole content of a.py",
     )
 
 
@@ -225,11 +228,11 @@ DRAFT = "```python solver.py\ndef solve(x):\n    return 1  # a draft\n```\nThe w
         ),
         ("```python solver.py\n# ... existing code ...\nx = 1\n```", ["without these definitions", "before: solve."]),
         (
-            "```python solver.py\n    return 2 * x\n```",
-            ["solver.py is now what", "not Python (line 1: unexpected indent)"],
+            "```python solver.py\ndef solve(x) return x\n```",
+            ["solver.py is now what", "not Python (line 1: expected ':')"],
         ),
     ],
-    ids=["draft", "elision", "excerpt"],
+    ids=["draft", "elision", "not Python"],
 )
 def test_what_a_written_answer_may_not_have_meant_is_recorded_and_told(
     open_walled: Open, answer: str, facts: list[str]
@@ -247,7 +250,7 @@ def test_what_a_written_answer_may_not_have_meant_is_recorded_and_told(
 def test_a_block_that_calls_itself_a_diff_is_not_the_file(form: str) -> None:
     found = read(f"{form}\n def solve(x):\n-    return x\n+    return 2 * x\n```", ONE)
     assert found.files == {}
-    assert_message(found.problems[0], "is a diff", "```python solver.py", "Nothing was written")
+    assert_message(found.problems[0], "is a diff", "```python solver.py", "unchanged")
 
 
 def coded(number: int) -> str:
@@ -355,60 +358,124 @@ MODULE = "import numpy as np\n\n\ndef solve(x):\n    return np.sum(x)"
 EXAMPLE = "Usage:\n\n```python\nfrom crc.control import solve\n\nprint(solve([1, 2]))\n```\n"
 
 
-@pytest.mark.parametrize(
-    "label",
-    [
-        "**File: crc/control.py**",
-        "**File:** `crc/control.py`",
-        "#### 1. crc/control.py",
-        "**crc/control.py** (complete)",
-        "### Updated `crc/control.py`",
-        "Here is `crc/control.py`:",
-        "Here is the updated `crc/control.py`:",
-    ],
-)
+LABELS = [
+    "**File: crc/control.py**",
+    "**File:** `crc/control.py`",
+    "#### 1. crc/control.py",
+    "## 1. `crc/control.py`",
+    "### `crc/control.py` — the control",
+    "### crc/control.py\n\nIt sums e.g. all of x.",
+    "### The control\n\nHere is the complete `crc/control.py`:",
+    "Next, the sum and its derivatives, in `crc/control.py`. The bracket\nin -g'(r) does not cancel.",
+    "1. `control.py`",
+]
+OTHERS = ("crc/sets.py", "crc/tree.py")
+CONTROL = {"crc/control.py": b"def solve(x):\n    raise NotImplementedError\n"}
+
+
+@pytest.mark.parametrize("label", LABELS)
+@pytest.mark.parametrize("others", [(), OTHERS], ids=["one", "several"])
 @pytest.mark.parametrize("example_first", [False, True])
-def test_a_label_above_the_only_block_with_definitions_names_its_file(label: str, example_first: bool) -> None:
+def test_the_text_directly_above_a_block_names_its_file(
+    label: str, others: tuple[str, ...], example_first: bool
+) -> None:
     parts = [f"{label}\n\n```python\n{MODULE}\n```\n", EXAMPLE]
-    found = files("\n".join(parts[::-1] if example_first else parts), ["crc/control.py"])
+    found = files("\n".join(parts[::-1] if example_first else parts), ["crc/control.py", *others], CONTROL)
     assert found.files == {"crc/control.py": MODULE}
+    assert len(found.problems) == bool(others)
+
+
+def test_the_first_line_of_a_block_names_its_file() -> None:
+    text = f"```python\n# crc/control.py - the control\n{MODULE}\n```"
+    assert list(files(text, ["crc/control.py", *OTHERS]).files) == ["crc/control.py"]
 
 
 @pytest.mark.parametrize(
-    ("label", "second"),
+    ("above", "code"),
     [
-        *(
-            (f"The {word} `crc/control.py`:", EXAMPLE)
-            for word in (
-                "buggy",
-                "current",
-                "existing",
-                "first version of",
-                "reference for",
-                "stub in",
-                "interface of",
-                "simplified",
-            )
-        ),
-        ("### Problem in `crc/control.py`", EXAMPLE),
-        ("**The bug in crc/control.py**", EXAMPLE),
-        (
-            "Here is `crc/control.py`:",
-            "It becomes:\n\n```python\nfrom crc.base import solve\n```\n",
-        ),  # no example of its use
-        ("An example for `crc/control.py`:", EXAMPLE),
-        ("The old `crc/control.py`:", EXAMPLE),
-        ("Do not write `crc/control.py` like this:", EXAMPLE),
-        ("Only this part of `crc/control.py` changes:", EXAMPLE),
-        ("`crc/control.py` and `crc/sets.py`:", EXAMPLE),
-        ("It goes to `crc/control.py`, as you asked", EXAMPLE),
-        ("Here is `crc/control.py`:", f"```python\n{MODULE}\n```\n"),  # which of the two?
+        ("`crc/control.py` and `crc/sets.py`:", MODULE),
+        ("This goes into the file of controls:", MODULE),
+        ("In `crc/control.py`, only one line changes:", "    return np.sum(x)"),
+        ("In `crc/control.py` I set the tolerance:", "TOLERANCE = 1e-6"),
+        ("`crc/base.py`:", "def solve(x):\n    return x"),
+        ("Use `crc/control.py` so:", "from crc.control import solve\n\nprint(solve([1, 2]))"),
     ],
 )
-def test_what_a_label_does_not_say_is_not_guessed(label: str, second: str) -> None:
-    found = files(f"{label}\n\n```python\n{MODULE}\n```\n\n{second}", ["crc/control.py"])
+def test_what_the_text_above_does_not_say_is_not_guessed(above: str, code: str) -> None:
+    repo = {"crc/control.py": b"import numpy as np\n\ndef solve(x):\n    raise NotImplementedError\n"}
+    found = files(f"{above}\n\n```python\n{code}\n```\n", ["crc/control.py", *OTHERS], repo)
     assert found.files == {}
-    assert any("crc/control.py" in problem for problem in found.problems)
+    assert "crc/control.py" in found.problems[0]
+
+
+FULL = "import numpy as np\n\ndef _half(x):\n    return x / 2\n\ndef solve(x):\n    return np.sum(_half(x))"
+EXCERPTS = {
+    "lines": "    x = np.sum(x)\n    # ...",
+    "a function that uses another": "def solve(x):\n    return np.sum(_half(x))",
+    "its use": "from crc.control import solve\n\ndef main():\n    print(solve(3))",
+    "its use, in short": "solve(3)",
+}
+
+
+@pytest.mark.parametrize("excerpt", EXCERPTS.values(), ids=EXCERPTS)
+@pytest.mark.parametrize("named", [" crc/control.py", ""], ids=["named", "unnamed"])
+@pytest.mark.parametrize("excerpt_first", [False, True])
+def test_an_excerpt_is_not_the_file(excerpt: str, named: str, excerpt_first: bool) -> None:
+    parts = [f"```python{named}\n{FULL}\n```", f"```python{named}\n{excerpt}\n```"]
+    found = files("\nand\n".join(parts[::-1] if excerpt_first else parts), ["crc/control.py"], CONTROL)
+    assert found.files == {"crc/control.py": FULL}
+    if named:
+        assert "Your answer had 2 blocks for crc/control.py; " in found.problems[0]
+        assert ("is an excerpt, without" in found.problems[0]) == (not excerpt_first)
+
+
+def test_a_shorter_file_replaces_a_draft() -> None:
+    better = "def solve(x):\n    return sum(x) / 2"
+    text = f"```python crc/control.py\n{FULL}\n```\nSimpler:\n```python crc/control.py\n{better}\n```"
+    assert files(text, ["crc/control.py"], CONTROL).files == {"crc/control.py": better}
+
+
+def test_of_two_halves_of_a_file_none_is_written() -> None:
+    repo = {"m.py": b"def f(): ...\n\ndef g(): ...\n"}
+    found = files("```python m.py\ndef f(): return 1\n```\n```python m.py\ndef g(): return 2\n```", ["m.py"], repo)
+    assert found.files == {}
+    assert_message(
+        found.problems[0], "line 4 is an excerpt, without f", "m.py: unchanged", "Write the whole content of m.py"
+    )
+
+
+def test_one_unnamed_file_of_two_is_not_guessed() -> None:
+    found = files(f"```python\n{FULL}\n```\nor\n```python\n{MODULE}\n```", ["crc/control.py"], CONTROL)
+    assert found.files == {}
+    assert_message(found.problems[0], "2 blocks of code (lines 1, 11)", "unclear which one is crc/control.py")
+
+
+def test_good_files_are_written_and_all_problems_are_told() -> None:
+    repo = {"a.py": b"import numpy as np\n\ndef f(): ...\n\ndef g(): ...\n", "b.py": b"def h(): ...\n"}
+    elided = "# ... existing code ...\n\ndef g():\n    return np.pi"
+    text = (
+        f"```python m.py\n{MODULE}\n```\n```python a.py\n{elided}\n```\n```diff b.py\n-  pass\n+  return 1\n```\nAnd this:\n"
+        "```python\ndef k(): ...\n```"
+    )
+    found = files(text, ["a.py", "b.py", "c.py", "m.py"], repo)
+    assert found.files == {"m.py": MODULE}
+    facts = [
+        ("line 8 is an excerpt, without f", "```python a.py"),
+        ("line 14 is a diff", "```python b.py"),
+        ("No block of your answer names c.py: unchanged", "```python c.py"),
+        ("m.py is the block that begins in line 1", "Not used, because no target is named: the block of line 19"),
+    ]
+    for problem, told in zip(found.problems, facts, strict=True):
+        assert_message(problem, *told)
+
+
+def test_blocks_that_name_nothing_are_told_where_none_was_used() -> None:
+    found = files("```python\ndef f(): ...\n```\n```python\ndef g(): ...\n```\n```python\nf()\n```", TWO)
+    assert_message(
+        " ".join(found.problems),
+        "No block of your answer names solver.py, lib/loss.py: unchanged",
+        "Not used, because no target is named: the blocks of lines 1, 4.",
+    )
 
 
 GOOD = "```python m.py\ndef f(x): return x\n```\n\n"
