@@ -99,6 +99,19 @@ def steps(code, arguments, kind, state=None):
     return np.stack(hidden, axis=-2), state
 
 
+def faint(rng):
+    """A sequence with a large value of a weight that is less than any float64, and its hidden values."""
+    arguments = positive(tokens(rng, 3, 5))
+    query, key, value, *_ = arguments
+    value *= 1e90
+    small = rng.uniform(-850.0, -750.0, 3)
+    arguments[3][:], arguments[4][:] = -np.inf, -3.0
+    arguments[3][:, 0] = small
+    overlaps = np.einsum("btk,bk->bt", query, key[:, 0]) / np.sqrt(3)
+    logs = small[:, None] - 3.0 * np.arange(5) + np.log(overlaps)
+    return arguments, np.exp(logs[..., None] + np.log(value[:, :1]))
+
+
 # step
 
 
@@ -134,7 +147,10 @@ def test_steps_with_huge_gates(candidate, reference, rng):
     arguments[3] = np.where(rng.uniform(size=(3, 7)) < 0.3, arguments[3], rng.uniform(-1e6, 1e6, (3, 7)))
     arguments[4] = np.where(rng.uniform(size=(3, 7)) < 0.3, arguments[4], rng.uniform(-1e6, 1e6, (3, 7)))
     arguments[3][0, :3], arguments[3][1, :2], arguments[3][2] = [1e6, -1e6, 0.0], [-1e6, -800.0], -1e6
-    arguments[4][2] = -1.0
+    arguments[4][1, 1], arguments[4][2] = (
+        rng.uniform(0.0, 9e5),
+        -1.0,
+    )  # an exponential gate of 1e6 would undo that of -1e6
     for kind in KINDS:
         pair = [steps(code, arguments, kind) for code in (candidate, reference)]
         assert_equivalent(pair[0][0], pair[1][0], rtol=1e-6, atol=1e-12)
@@ -143,6 +159,12 @@ def test_steps_with_huge_gates(candidate, reference, rng):
         np.testing.assert_allclose(pair[0][0][0, 0], arguments[2][0, 0], rtol=1e-6)  # one token: its value
         np.testing.assert_array_equal(pair[0][0][1, :2], np.zeros((2, 4)))
         np.testing.assert_array_equal(pair[0][0][2], np.zeros((7, 4)))
+
+
+@stepping
+def test_a_value_counts_whose_weight_alone_is_too_small_for_a_number(candidate, rng):
+    arguments, expected = faint(rng)
+    assert_equivalent(steps(candidate, arguments, "exp")[0], expected, rtol=1e-6)
 
 
 @stepping
@@ -322,7 +344,7 @@ def test_a_sequence_with_huge_gates(candidate, reference, rng):
     arguments[3] = np.where(rng.uniform(size=(4, 9)) < 0.3, arguments[3], rng.uniform(-1e6, 1e6, (4, 9)))
     arguments[4] = np.where(rng.uniform(size=(4, 9)) < 0.3, arguments[4], rng.uniform(-1e6, 1e6, (4, 9)))
     arguments[3][0, 0], arguments[3][1], arguments[3][2, :2] = 1e6, -1e6, [-1e6, -800.0]
-    arguments[4][1] = -1.0
+    arguments[4][1], arguments[4][2, 1] = -1.0, rng.uniform(0.0, 9e5)  # one of 1e6 would undo that of -1e6
     arguments[3][3, :2], arguments[3][3, 2:], arguments[4][3] = -np.inf, 2e3, -1.0
     arguments[0][3, 4] = 0.0
     for kind in KINDS:
@@ -332,6 +354,12 @@ def test_a_sequence_with_huge_gates(candidate, reference, rng):
         np.testing.assert_array_equal(found[1], np.zeros((9, 4)))
         np.testing.assert_array_equal(found[2, :2], np.zeros((2, 4)))
         np.testing.assert_array_equal(found[3, [0, 1, 4]], np.zeros((3, 4)))
+
+
+@whole
+def test_a_value_of_a_sequence_counts_whose_weight_alone_is_too_small_for_a_number(candidate, rng):
+    arguments, expected = faint(rng)
+    assert_equivalent(candidate.xlstm.sequence.parallel(*arguments, "exp"), expected, rtol=1e-6)
 
 
 @whole
@@ -446,6 +474,12 @@ def test_chunks_with_huge_gates(candidate, reference, rng):
             np.testing.assert_array_equal(pair[0][0][1], np.zeros((9, 4)))
             np.testing.assert_allclose(pair[0][0][2, 4], arguments[2][2, 4], rtol=1e-6)
             np.testing.assert_array_equal(pair[0][0][3, 5], np.zeros(4))
+
+
+@chunking
+def test_a_value_of_a_chunk_counts_whose_weight_alone_is_too_small_for_a_number(candidate, rng):
+    arguments, expected = faint(rng)
+    assert_equivalent(candidate.xlstm.sequence.chunkwise(*arguments, 2, None, "exp")[0], expected, rtol=1e-6)
 
 
 @chunking

@@ -16,11 +16,13 @@ def scaled_weights(exponents: np.ndarray, stabilizer: np.ndarray) -> np.ndarray:
 
 def read_out(numerator: np.ndarray, product: np.ndarray, stabilizer: np.ndarray) -> np.ndarray:
     """Hidden values (7) from the memory's and the normaliser's products with the query."""
+    overlap = np.abs(product)
     with np.errstate(over="ignore"):
-        floor = np.exp(-stabilizer)  # inf where what is stored is too small for a number
-    denominator = np.maximum(np.abs(product), floor)
-    # Only a query without any overlap leaves a denominator of 0: its numerator is 0, too.
-    return numerator / np.where(denominator > 0.0, denominator, 1.0)[..., None]
+        bounded = overlap < np.exp(-stabilizer)
+    # exp(stabilizer) in two factors: it can be too small for a number where the hidden value is not.
+    root = np.exp(np.where(bounded, stabilizer, 0.0) / 2.0)[..., None]
+    # Only a query without any overlap leaves 0 to divide by: its numerator is 0, too.
+    return numerator * root * root / np.where(bounded | (overlap == 0.0), 1.0, overlap)[..., None]
 
 
 def step(

@@ -28,11 +28,12 @@ class Memory:
         self.normalizer = old * self.normalizer + new * key
 
     def read(self, query):
-        if self.level < -800.0 or not query.any():  # less than exp(-800), or nothing at all
+        if self.level == -math.inf or not query.any():
             return np.zeros(len(self.memory))
         overlap = abs(float(self.normalizer @ query))
-        bound = math.exp(-self.level) if self.level > -700.0 else math.inf
-        return self.memory @ query / max(overlap, bound)
+        if self.level < -700.0:  # the bound may be no number, and is the larger one
+            return self.memory @ query * math.exp(self.level / 2.0) * math.exp(self.level / 2.0)
+        return self.memory @ query / max(overlap, math.exp(-self.level))
 
 
 def run(inputs, log_forget, state):
