@@ -192,6 +192,27 @@ def test_the_message() -> None:
         assert_equivalent({"a": 1, "c": 1}, {"a": 1, "b": 1})
 
 
+def test_the_message_has_no_largest_error_where_no_difference_is_a_number() -> None:
+    expected = np.array([1.0, 2.0, 3.0])
+    for actual, wanted, rest in (
+        ([1.0, nan, np.inf], expected, ", all of them NaN or infinite"),
+        ([1.0, 2.0, -np.inf], [1.0, 2.0, np.inf], ", all of them NaN or infinite"),
+        ([1.0, nan, 3.0], [1.0, 2.0, nan], ", all of them NaN or infinite in the result or in what is expected"),
+        (
+            [1.5, nan, 3.0],
+            expected,
+            "; largest absolute error 0.5 at [0], largest relative error 0.5 at [0]; tolerance",
+        ),
+    ):
+        with pytest.raises(Mismatch) as info:
+            assert_equivalent(np.array(actual), np.array(wanted))
+        head, _, tail = str(info.value).partition(" entries differ")
+        assert head.endswith(" of 3")
+        assert tail == rest if "tolerance" not in rest else tail.startswith(rest)
+    with pytest.raises(Mismatch, match=r"^result is nan, expected 1\.0$"):
+        assert_equivalent(np.array(nan), np.array(1.0))
+
+
 def test_an_expected_value_that_is_no_plain_data_is_the_authors_fault() -> None:
     for expected in (object(), iter([1]), np.array([None]), np.zeros(2, "i4,f8")):
         with pytest.raises(TypeError, match="is not plain data"):

@@ -263,7 +263,7 @@ class _Comparison:
         good = np.where(both, np.isfinite(error) & (error <= atol + self.rtol * size), False)
         good |= ~both & self._same_parts(np, a.real, e.real, atol) & self._same_parts(np, a.imag, e.imag, atol)
         with_error = np.where(both, error, 0)
-        if not good.all() and both.any():
+        if (~good & both).any():
             at = _where(np, with_error.argmax(), e.shape)
             relative = np.where(both & (size > 0), error / np.where(size > 0, size, 1), 0)
             at_relative = _where(np, relative.argmax(), e.shape)
@@ -272,6 +272,9 @@ class _Comparison:
                 f"largest relative error {float(relative.max()):.6g}{at_relative}; "
                 f"tolerance rtol={self.rtol:g}, atol={float(atol):.3g}"
             )
+        elif good.ndim:
+            in_result = bool((good | ~np.isfinite(np.abs(a))).all())
+            worst = ", all of them NaN or infinite" + ("" if in_result else " in the result or in what is expected")
         else:
             worst = ""
         self._report(np, ~good, found, wanted, path, worst)
