@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from pytest_recode.feedback import source
+from pytest_recode.feedback.import_failures import import_failure
 from pytest_recode.feedback.interfaces import file_of, module_of, path_within
 from pytest_recode.feedback.source import Definition, Source
 from pytest_recode.task import Files, Parts, Task
@@ -33,11 +34,13 @@ class Causes:
 
     `sure`: its own code is the same program as the reference's, so the fault is in one of `names`.
     `mutual`: one of `names` also uses this interface, so neither comes first.
+    `known`: False if only code of the repository, which may use any interface, may use one of `names`.
     """
 
     names: tuple[str, ...]
     sure: bool = False
     mutual: bool = False
+    known: bool = True
 
 
 def causes(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> dict[str, Causes]:
@@ -57,10 +60,14 @@ def causes(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> dict
     }
     found = {}
     for name in failing:
-        roots = tuple(each for each in used[name] if each not in right)
-        if names := roots or used[name]:
-            mutual = any(name in used[each] for each in names)
-            found[name] = Causes(names=names, sure=name in right and len(roots) == 1, mutual=mutual)
+        wrong = tuple(each for each in used[name] if each not in right)
+        if names := _roots(wrong or used[name], used):
+            found[name] = Causes(
+                names=names,
+                sure=name in right and len(wrong) == 1,
+                mutual=any(name in used[each] for each in names),
+                known=_known(name, verdict, reached) >= set(names),
+            )
     order = causes_first(failing, found)
     return {name: replace(each, names=tuple(sorted(each.names, key=order.index))) for name, each in found.items()}
 
@@ -68,9 +75,8 @@ def causes(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> dict
 def cause_in_words(found: Causes) -> str:
     """A sentence that explains why feedback claims no fault of the interface's own code."""
     names, one = listed(found.names), len(found.names) == 1
-    return (
-        f"it or its hidden tests use {names}, which fail{'s' if one else ''} too: the fault may be there and not here"
-    )
+    use = "it or its hidden tests use" if found.known else "its hidden tests use code of the repository that may use"
+    return f"{use} {names}, which fail{'s' if one else ''} too: the fault may be there and not here"
 
 
 def advice_in_words(names: Sequence[str], advice: str, *, mutual: bool) -> str:
@@ -111,29 +117,44 @@ def causes_first(names: Sequence[str], found: Mapping[str, Causes]) -> list[str]
 def _used(name: str, verdict: Verdict, program: _Program, reached: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
     """The failing interfaces that its failing cases use; () if one of these uses none."""
     union: set[str] = set()
-    for case in verdict.cases:
-        if case.interface == name and case.outcome is Outcome.FAILED:
-            direct = case.uses if case.uses is not None else (name,)
-            if name not in direct:  # it is used through code of the repository, which may use any interface
-                direct = verdict.failing_interfaces
-            start = {name, *(each for each in direct if each in reached), *program.in_frames(case)}
-            found = _closure(start, reached) & set(verdict.failing_interfaces) - {name}
-            if not found:
-                return ()
-            union |= found
+    for case in _failed(name, verdict):
+        if import_failure(case, program.targets) is not None:  # it ended before it used anything
+            return ()
+        direct = case.uses if case.uses is not None else (name,)
+        if name not in direct:  # it is used through code of the repository, which may use any interface
+            direct = verdict.failing_interfaces
+        start = {name, *(each for each in direct if each in reached), *program.in_frames(case)}
+        found = _closure(start, reached) & set(verdict.failing_interfaces) - {name}
+        if not found:
+            return ()
+        union |= found
     return tuple(each for each in reached if each in union)
+
+
+def _roots(names: tuple[str, ...], used: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """`names` without those that may fail because of another of them. Those that use each other stay."""
+    return tuple(each for each in names if all(each in used[other] for other in used[each] if other in names)) or names
+
+
+def _failed(name: str, verdict: Verdict) -> list[Case]:
+    return [case for case in verdict.cases if case.interface == name and case.outcome is Outcome.FAILED]
+
+
+def _known(name: str, verdict: Verdict, reached: Mapping[str, frozenset[str]]) -> set[str]:
+    """The interfaces that its code or its failing cases are known to use, directly or through other interfaces."""
+    asked = {each for case in _failed(name, verdict) for each in case.uses or () if each in reached}
+    return _closure({name} | asked, reached)
 
 
 def _alone(name: str, verdict: Verdict, program: _Program, theirs: _Program, interfaces: Sequence[str]) -> bool:
     """Whether the failing cases use only this and other failing interfaces, and code that equals the reference's."""
     known = {name, *verdict.failing_interfaces}
-    for case in verdict.cases:
-        if case.interface == name and case.outcome is Outcome.FAILED:
-            if case.uses is None:
-                return False
-            direct = case.uses if name in case.uses else interfaces
-            if not all(each in known or program.same(theirs, each) for each in direct):
-                return False
+    for case in _failed(name, verdict):
+        if case.uses is None:
+            return False
+        direct = case.uses if name in case.uses else interfaces
+        if not all(each in known or program.same(theirs, each) for each in direct):
+            return False
     return True
 
 

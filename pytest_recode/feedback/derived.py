@@ -18,6 +18,7 @@ from pytest_recode.feedback.causes import Causes, advice_in_words, cause_in_word
 from pytest_recode.feedback.fix_words import steps as steps_in_words
 from pytest_recode.feedback.fix_words import used_names, where
 from pytest_recode.feedback.fixes import Fix, Own, Versions, fix, raised_on_import
+from pytest_recode.feedback.import_failures import import_failure
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.levels import MOST_FRAME, cut, sentence
 from pytest_recode.feedback.model_answers import FIELDS
@@ -45,7 +46,7 @@ MOST_NAMES = 5
 class Derivation:
     """An item, and what a researcher who writes another text for it needs to know.
 
-    `right`: the interface's own code needs no change. `unread`: the interpreter refuses its file, so what the code does is not known.
+    `right`: the interface's own code needs no change. `unread`: its file cannot be imported, so what the code does is not known.
     `unwritten`: the interface is missing, or still as the repository delivered it.
     `besides`: by field, the parts that a text on wrong values of the interface does not replace: on other code that needs changes, and
     on failures that are no wrong values. `after`: by field, the last part of the item's text, which may matter less than any other.
@@ -186,7 +187,7 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
     return Derivation(
         item=replace(item, authors=authors),
         right=right,
-        unread=theirs.remedy == source.SYNTAX,
+        unread=theirs.remedy == source.SYNTAX or all(import_failure(case, task.targets) for case in cases),
         unwritten=unwritten,
         besides=besides,
         after={"analysis": _sentences(differs.names), "suggestion": _sentences(differs.naming)},
@@ -253,17 +254,11 @@ def _graded(candidate: Files, file: str, verdict: Verdict) -> Source:
     """The candidate's file, with a problem if the interpreter refused to compile it: more than the grammar is checked then."""
     parsed = source.parse(candidate.get(file))
     for case in verdict.cases:
-        if case.exception is not None and case.exception.type in _REFUSALS and case.exception.frames:
-            refused = _COMPILED.match(case.exception.frames[-1])
-            if refused and refused["file"] == file and parsed.tree is not None:
-                problem = f"cannot be imported: {case.exception.type} in line {refused['line']}"
-                return Source(text=parsed.text, tree=None, problem=problem, remedy=source.SYNTAX)
+        failure = import_failure(case, [file])
+        if failure is not None and failure.refused and parsed.tree is not None:
+            problem = f"cannot be imported: {failure.type} in line {failure.line}"
+            return Source(text=parsed.text, tree=None, problem=problem, remedy=source.SYNTAX)
     return parsed
-
-
-_REFUSALS = frozenset({"SyntaxError", "IndentationError", "TabError"})
-_COMPILED = re.compile(r"(?P<file>.+?):(?P<line>\d+): ")
-"""Matches a frame of a file that is compiled; frames of code that runs have a function's name before the second colon."""
 
 
 def _raised(cases: Sequence[Case]) -> list[str]:

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback import source
 from pytest_recode.feedback.causes import listed
+from pytest_recode.feedback.import_failures import import_failures
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.model_answers import Part, part_of
 from pytest_recode.feedback.repeated import Printed, new
@@ -72,6 +73,8 @@ def render(
     """
     lines = [f"Feedback on turn {turn}, level L{level}.", f"{count(verdict)}."]
     lines += exceptions(verdict)
+    if unimportable := import_failures(verdict, targets):
+        lines += ["", *unimportable]
     if level >= 1:
         if len(verdict.failing_interfaces) > 1:
             lines += ["", CONSEQUENCES]

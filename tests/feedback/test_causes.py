@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.episode import FeedbackItem, Turn
-from pytest_recode.feedback.causes import Causes, causes, causes_first, listed
+from pytest_recode.feedback.causes import Causes, cause_in_words, causes, causes_first, listed
 from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.levels import INTERFACE
 from pytest_recode.feedback.researcher import derived, from_task
@@ -23,7 +23,7 @@ from pytest_recode.records.checkpoint_file import dump, load
 from pytest_recode.sandboxes import Sandbox, SandboxContext, bubblewrap, process
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Exc, Verdict
-from tests.feedback.scene import REFERENCE, case, parts, task, turn
+from tests.feedback.scene import INTERFACES, REFERENCE, case, parts, task, turn
 
 TASKS = Path(__file__).parents[2] / "tasks"
 WRONG_MEAN = REFERENCE.replace(") / total", ") / (total + 1.0)")
@@ -86,7 +86,36 @@ def test_a_failing_case_that_uses_no_other_one_shows_a_fault_of_its_own() -> Non
 
 def test_a_case_that_asks_for_code_of_the_repository_alone_may_use_any() -> None:
     other = REFERENCE.replace("ddof + EPSILON", "ddof + 2 * EPSILON")
-    assert found(other, failing(other, ())) == {"stats.deviation": MEAN}
+    causes_of = found(other, failing(other, ()))
+    assert causes_of == {"stats.deviation": replace(MEAN, known=False)}
+    assert cause_in_words(causes_of["stats.deviation"]) == (
+        "its hidden tests use code of the repository that may use `mean`, which fails too: the fault may be there and not here"
+    )
+
+
+def test_a_case_that_ended_with_the_import_of_a_target_used_nothing() -> None:
+    code = REFERENCE.replace("EPSILON = 1e-12", "EPSILON = TYPO")
+    raised = Exc(type="NameError", message="TYPO", frames=("stats.py:5 in <module>: EPSILON = TYPO",))
+    verdict = failing(code, ())
+    verdict = replace(verdict, cases=tuple(replace(each, uses=(), exception=raised) for each in verdict.cases))
+    assert found(code, verdict) == {}
+    text = derived(task(), parts())([replace(turn(code), verdict=verdict)], 2).text
+    assert text.count("\nstats.py cannot be imported: NameError at line 5. Nothing in it could be tested.\n") == 1
+    assert "hidden tests use `" not in text
+    words = {name: {"analysis": "The weights are not used.", "suggestion": "Divide."} for name in INTERFACES}
+    text = from_task(task(), parts(words), words)([replace(turn(code), verdict=verdict)], 3).text
+    assert "The weights are not used" not in text
+
+
+def test_only_the_first_causes_are_named_and_all_of_a_cycle() -> None:
+    """`push` uses `deviation`, which uses `mean`: `deviation` fails because of `mean`, as far as anybody knows."""
+    code = USES_MEAN.replace("self.total += value * weight", "self.total += deviation([value]) * mean([weight])")
+    push = failing(code, ("stats.Running.push",), interface="stats.Running.push")
+    verdict = replace(push, cases=(*push.cases, replace(case("stats.deviation"), uses=OWN)))
+    assert found(code, verdict) == {"stats.Running.push": MEAN, "stats.deviation": MEAN}
+    cycle = code.replace("total = sum(weights)", "total = deviation(weights)")
+    names = found(cycle, verdict)["stats.Running.push"].names
+    assert set(names) == {"stats.mean", "stats.deviation"}
 
 
 def test_of_a_case_that_was_cut_off_the_code_alone_tells() -> None:

@@ -1,0 +1,58 @@
+"""Files that cannot be imported, from the frames of the candidate's exceptions: nothing in such a file could be tested."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_recode.feedback.interfaces import file_of
+from pytest_recode.verdict import Case, Outcome, Verdict
+
+REFUSALS = frozenset({"SyntaxError", "IndentationError", "TabError"})
+"""The exceptions with which the interpreter refuses to compile a file."""
+
+_COMPILED = re.compile(r"(?P<file>.+?):(?P<line>\d+): ")
+"""Matches a frame of a file that is compiled; frames of code that runs have a function's name before the second colon."""
+_ON_IMPORT = re.compile(r"(?P<file>.+?):(?P<line>\d+) in <module>")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportFailure:
+    """`type` is the exception's, `line` where the import of `file` ended. `refused`: the interpreter did not compile the file."""
+
+    file: str
+    line: int
+    type: str
+    refused: bool = False
+
+
+def import_failure(case: Case, targets: Sequence[str]) -> ImportFailure | None:
+    """The failed import of a target that ended the case; None if its exception, if any, is another one."""
+    if case.exception is None or not case.exception.frames or case.outcome is not Outcome.FAILED:
+        return None
+    *_, last = frames = case.exception.frames
+    refused = _COMPILED.match(last) if case.exception.type in REFUSALS else None
+    for match in (refused, *map(_ON_IMPORT.match, reversed(frames))):
+        if match is not None and match["file"] in targets:
+            return ImportFailure(
+                file=match["file"], line=int(match["line"]), type=case.exception.type, refused=match is refused
+            )
+    return None
+
+
+def import_failures(verdict: Verdict, targets: Sequence[str]) -> list[str]:
+    """A line for each target that cannot be imported. A file counts only if no test of an interface in it came further."""
+    failures = [(case, import_failure(case, targets)) for case in verdict.cases]
+    lines: dict[str, str] = {}
+    for _, found in failures:
+        if found is not None and all(
+            other is not None and other.file == found.file
+            for case, other in failures
+            if file_of(case.interface, targets) == found.file
+        ):
+            lines.setdefault(
+                found.file,
+                f"{found.file} cannot be imported: {found.type} at line {found.line}. Nothing in it could be tested.",
+            )
+    return list(lines.values())
