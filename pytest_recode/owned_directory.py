@@ -41,6 +41,6 @@ def new_socket() -> str:
 def _start_time(pid: int) -> str:
     """The start time in clock ticks since boot; "" if there is no such process."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]
     except OSError:
         return ""

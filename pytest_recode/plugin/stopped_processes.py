@@ -68,7 +68,7 @@ class StoppedProcesses:
 def _facts(pid: int) -> tuple[str, str]:
     """The state of a process as in `ps`, and when it started; two empty texts if there is none."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:
         return "", ""
     return fields[0], fields[19]

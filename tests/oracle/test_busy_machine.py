@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import platform
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -50,6 +52,39 @@ OWN_FAULT = {
                 time.sleep(0.02)
     """,
 }
+NAMED_BY_BYTES = """
+    import ctypes
+    def f(x):
+        ctypes.CDLL(None).prctl(15, b"\\xff\\xfe\\xff", 0, 0, 0)
+        while True: pass
+"""
+MONITOR = """
+import ctypes, os, signal, struct, sys, time
+from pytest_recode.inside.runtime import monitor
+
+def forge(code, sender):
+    info = struct.pack("iiiiii", signal.SIGUSR1, 0, code, 0, sender, os.getuid()) + bytes(104)
+    return ctypes.CDLL(None).syscall(129, os.getppid(), signal.SIGUSR1, info)
+
+signal.pthread_sigmask(signal.SIG_BLOCK, monitor.WAKING)
+host = os.getppid()
+payload = os.fork()
+if not payload:
+    assert forge(0, host) == -1  # the code of `kill`, which the kernel refuses
+    assert forge(-1, 0) == forge(-1, host) == 0
+    os.kill(os.getppid(), signal.SIGUSR1)
+    os._exit(0)
+how = monitor.watch(payload, monitor.Limits(1024, 64, 64, True), lambda: [], answer=lambda waited: print("forged"))
+payload = os.fork()
+if not payload:
+    print("ask", flush=True)
+    sys.stdin.read()
+    os._exit(0)
+os.close(0)
+monitor.watch(payload, monitor.Limits(1024, 64, 64, True), lambda: [], answer=lambda waited: print("answered", flush=True))
+print(how, flush=True)
+os._exit(0)
+"""
 
 
 @pytest.fixture
@@ -82,3 +117,22 @@ def test_what_a_candidate_does_itself_is_its_own_fault(code: str, walls: Sandbox
 def test_to_give_a_share_away_excuses_nothing(walls: Sandbox) -> None:
     verdict = grade(walls, TESTS, OWN_FAULT["gives its share away"], HONEST, test_seconds=2)
     assert [(case.outcome, case.kind) for case in verdict.cases] == [(Outcome.FAILED, "timeout")]
+
+
+def test_a_thread_may_have_a_name_of_any_bytes(every_sandbox: Sandbox) -> None:
+    verdict = grade(every_sandbox, TESTS, NAMED_BY_BYTES, HONEST, test_seconds=2)
+    assert [(case.outcome, case.kind) for case in verdict.cases] == [(Outcome.FAILED, "timeout")]
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the number of rt_sigqueueinfo")
+def test_the_monitor_answers_the_host_and_no_forged_question() -> None:
+    command = [sys.executable, "-c", MONITOR]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        lines = [process.stdout.readline()]
+        process.send_signal(signal.SIGUSR1)
+        lines.append(process.stdout.readline())
+        process.stdin.close()
+        lines += process.stdout
+    assert lines == ["ask\n", "answered\n", "exited with status 0\n"]

@@ -55,29 +55,37 @@ def _serve(setup: dict[str, Any], main: launch.Main, reader: int, writer: int, r
     _report(report, {"ready": True})
     if not os.read(reader, 1):
         return
-    before = _kills()
     if limits.persistent:
         how = _run_here(main, reader, writer, limits)
     else:
-        signal.pthread_sigmask(signal.SIG_BLOCK, monitor.WAKING)
-        base = linux_isolation.address_space()
-        pid = os.fork()
-        if pid == 0:
-            launch.run_payload(
-                main, reader, writer, report, limits, base, jail_kind="container", report_start=_report_fault
-            )
-        how = monitor.watch(
-            pid,
-            limits,
-            linux_isolation.pids_here,
-            gone=_ended_check(reader, writer),
-            group=_own_group(),
-            answer=lambda waited: _report(report, {"waited": float(waited)}),
-        )
-        if how == linux_isolation.ending(signal.SIGKILL) and _killed_for_memory(before):
-            how = f"out of memory ({limits.memory_mb} MiB)"
+        try:
+            how = _run_below(main, reader, writer, report, limits)
+        except Exception as exc:  # noqa: BLE001 - without a report, what the program did would pass for a lost container
+            how = f"could not be monitored: {type(exc).__name__}: {exc}"
     _report(report, {"how": how})
     os._exit(0)
+
+
+def _run_below(main: launch.Main, reader: int, writer: int, report: int, limits: monitor.Limits) -> str:
+    before = _kills()
+    signal.pthread_sigmask(signal.SIG_BLOCK, monitor.WAKING)
+    base = linux_isolation.address_space()
+    pid = os.fork()
+    if pid == 0:
+        launch.run_payload(
+            main, reader, writer, report, limits, base, jail_kind="container", report_start=_report_fault
+        )
+    how = monitor.watch(
+        pid,
+        limits,
+        linux_isolation.pids_here,
+        gone=_ended_check(reader, writer),
+        group=_own_group(),
+        answer=lambda waited: _report(report, {"waited": float(waited)}),
+    )
+    if how == linux_isolation.ending(signal.SIGKILL) and _killed_for_memory(before):
+        return f"out of memory ({limits.memory_mb} MiB)"
+    return how
 
 
 def _ended_check(reader: int, writer: int) -> Callable[[], bool]:

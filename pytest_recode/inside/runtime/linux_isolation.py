@@ -273,8 +273,8 @@ def _children_by_search(pid: int) -> list[int]:
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
-                with open(f"/proc/{name}/stat") as file:
-                    fields = file.read().rpartition(")")[2].split()
+                with open(f"/proc/{name}/stat", "rb") as file:  # with the process's name, which may be any bytes
+                    fields = file.read().rpartition(b")")[2].split()
             except (FileNotFoundError, ProcessLookupError):
                 continue
             if int(fields[1]) == pid:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import NamedTuple, Optional
 
 _NORMAL = 0  # SCHED_OTHER
@@ -47,15 +48,18 @@ def seconds(pids: Callable[[], list[int]], first: Optional[int], used: Callable[
 def _threads(pids: list[int]) -> Iterator[_Thread]:
     usual = os.getpriority(os.PRIO_PROCESS, 0)
     for pid in pids:
-        try:
+        with suppress(OSError):  # it has ended
             for number in os.listdir(f"/proc/{pid}/task"):
-                with open(f"/proc/{pid}/task/{number}/schedstat") as file:
-                    run, delay = (int(field) / 1e9 for field in file.read().split()[:2])
-                with open(f"/proc/{pid}/task/{number}/stat") as file:
-                    fields = file.read().rpartition(")")[2].split()
-                yield _Thread(run, delay, int(fields[16]) <= usual and int(fields[38]) == _NORMAL)
-        except OSError:  # it has ended, or the kernel keeps no such figures
-            continue
+                with suppress(OSError):  # this thread has, or the kernel keeps no such figures
+                    yield _thread(f"/proc/{pid}/task/{number}", usual)
+
+
+def _thread(directory: str, usual: int) -> _Thread:
+    with open(f"{directory}/schedstat", "rb") as file:
+        run, delay = (int(field) / 1e9 for field in file.read().split()[:2])
+    with open(f"{directory}/stat", "rb") as file:  # with the thread's name, which may be any bytes
+        fields = file.read().rpartition(b")")[2].split()
+    return _Thread(run, delay, int(fields[16]) <= usual and int(fields[38]) == _NORMAL)
 
 
 def _last_pid() -> int:
