@@ -235,10 +235,14 @@ class _Comparison:
     def _exact(self, np: Any, found: Any, wanted: Any, path: str) -> None:
         if found.dtype.kind in "mM":
             try:
-                wrong = found.astype(wanted.dtype) != wanted
-                wrong |= found != wanted  # a difference in a finer unit that was cut off
+                np.promote_types(found.dtype, wanted.dtype)
             except TypeError:  # of days and months, for example
                 raise Mismatch("dtype", f"{path} has dtype {found.dtype}, expected {wanted.dtype}") from None
+            cast = found.astype(wanted.dtype)
+            wrong = cast != wanted
+            wrong |= cast.astype(found.dtype) != found  # what a coarser unit cuts off, or a finer one cannot count
+            if "generic" in (units := [np.datetime_data(each.dtype)[0] for each in (found, wanted)]):
+                wrong |= units[0] != units[1]  # numpy takes a number without a unit for one of any unit
             if self.equal_nan:
                 wrong &= ~(np.isnat(found) & np.isnat(wanted))
         elif {found.dtype.kind, wanted.dtype.kind} == {"i", "u"}:

@@ -32,7 +32,7 @@ def text(value: Any) -> Any:
     """A numpy scalar that is text or bytes, as the plain type."""
     if not (is_numpy(value) and isinstance(value, (str, bytes))):
         return value
-    return str(value) if isinstance(value, str) else bytes(value)
+    return value[:]  # `str` and `bytes` would drop characters 0 at the end
 
 
 def is_numeric(value: Any) -> bool:
