@@ -16,7 +16,7 @@ from pytest_recode.feedback.fixes import Versions
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.operations import CONVERSIONS, MOST_NAMES, has_root
 from pytest_recode.feedback.source import Definition
-from pytest_recode.feedback.symptoms import only_types
+from pytest_recode.feedback.symptoms import only_exceptions_asked_for, only_types
 from pytest_recode.task import Parts, Task
 from pytest_recode.verdict import Case
 
@@ -68,7 +68,7 @@ def hints(
     }
     if only_types(cases):
         lacking = {name for name in lacking if name.rpartition(".")[2] in CONVERSIONS}
-    if lacking:
+    if lacking and not only_exceptions_asked_for(cases):
         found.append(f"the authors also call {', '.join(f'`{name}`' for name in sorted(lacking)[:MOST_NAMES])}")
     return found
 

@@ -18,7 +18,7 @@ from pytest_recode.feedback.causes import Causes, advice_in_words, cause_in_word
 from pytest_recode.feedback.fix_words import steps as steps_in_words
 from pytest_recode.feedback.fix_words import used_names, where
 from pytest_recode.feedback.fixes import Fix, Own, Versions, fix, raised_on_import
-from pytest_recode.feedback.import_failures import import_failure
+from pytest_recode.feedback.import_failures import graded, import_failure
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.levels import MOST_FRAME, cut, sentence
 from pytest_recode.feedback.model_answers import FIELDS
@@ -29,9 +29,11 @@ from pytest_recode.feedback.symptoms import (
     STEPS,
     advice,
     analyses,
+    described,
     descriptions,
     failed,
     kinds,
+    mostly_not_of_values,
     not_of_values,
     only_types,
 )
@@ -49,13 +51,14 @@ class Derivation:
     `right`: the interface's own code needs no change. `unread`: its file cannot be imported, so what the code does is not known.
     `unwritten`: the interface is missing, or still as the repository delivered it.
     `besides`: by field, the parts that a text on wrong values of the interface does not replace: on other code that needs changes, and
-    on failures that are no wrong values. `after`: by field, the last part of the item's text, which may matter less than any other.
+    on failures that are no wrong values. `besides_first`: most failures are no wrong values. `after`: by field, the last part of the item's text, which may matter less than any other.
     """
 
     item: FeedbackItem
     right: bool = False
     unread: bool = False
     unwritten: bool = False
+    besides_first: bool
     besides: Mapping[str, str]
     after: Mapping[str, str]
 
@@ -81,7 +84,7 @@ def derivations(
     found = causes(task, parts, candidate, verdict)
     ordered = causes_first(verdict.failing_interfaces, found)
     # Of a file that is not compiled, nothing is there to be used
-    compiled = {path: data for path, data in candidate.items() if _graded(candidate, path, verdict).tree is not None}
+    compiled = {path: data for path, data in candidate.items() if graded(candidate, path, verdict).tree is not None}
     turn = _Turn(
         task=task,
         parts=parts,
@@ -109,7 +112,7 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
     task, parts, candidate, verdict = turn.task, turn.parts, turn.candidate, turn.verdict
     cases = failed(verdict, interface)
     file = file_of(interface, task.targets) or task.targets[0]
-    theirs, ours = _graded(candidate, file, verdict), source.parse(parts.reference.get(file))
+    theirs, ours = graded(candidate, file, verdict), source.parse(parts.reference.get(file))
     part = parts.slot is not None and file_of(interface, task.targets) is None
     path = partial_file.around(parts, ours) if part else path_within(interface, file)
     name = path[-1] if path else file if part else interface
@@ -145,7 +148,9 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
     around, more = _around(turn, made, file, path, sure=cause is None)
     own = right or bool(facts)
     others = [] if own else not_of_values(cases)
-    analysis = ([*facts, *raised, *around] or _no_fact(name, verdict, cases)) + analyses(others, name)
+    gaps = not own and _has_gaps(turn, file, theirs, ours)
+    explained = analyses(others, name)
+    analysis = ([*facts, *raised, *around] or _no_fact(name, verdict, cases, gaps, bool(explained))) + explained
     suggestion = [*steps, *more] + ([] if own else advice(cases, name))
     suggestion += (
         []
@@ -156,17 +161,18 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
     if cause is not None and cause.sure:
         analysis, words = raised, ""
     elif cause is not None:
-        no_gap = [] if own or around else [f"no definition or parameter of `{name}` is missing"]
-        analysis = [*raised, *around, *analyses(others, name), *no_gap, cause_in_words(cause)]
+        no_gap = [f"no definition or parameter of `{name}` is missing"] if gaps and not around else []
+        analysis = [*raised, *around, *explained, *no_gap, cause_in_words(cause)]
         words = advice_in_words(cause.names, words, mutual=cause.mutual)
     if cause is None or not cause.sure:
         analysis = [*first.facts, *analysis, *differs.names]
     sure = cause is not None and cause.sure
-    described = _sentences(descriptions(cases))
     item = FeedbackItem(
         interface=interface,
         category=category,
-        description=described or sentence("; ".join(kinds(verdict, interface))),
+        description=_sentences(described(cases))
+        if descriptions(cases)
+        else sentence("; ".join(kinds(verdict, interface))),
         analysis=_sentences(analysis),
         suggestion=words,
         correction="" if sure else _lines(parts, verdict, interface) if made is None else made.code,
@@ -180,15 +186,17 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
     if item.correction and author and not right:
         authors["correction"] = "task" if item.correction == author else "derived+task"
     besides = {
-        "description": described,
-        "analysis": _sentences([*around, *analyses(others, name)]),
+        "description": _sentences(descriptions(cases)),
+        "analysis": _sentences([*around, *explained]),
         "suggestion": _sentences([*more, *advice(others, name)]),
     }
     return Derivation(
         item=replace(item, authors=authors),
         right=right,
-        unread=theirs.remedy == source.SYNTAX or all(import_failure(case, task.targets) for case in cases),
+        unread=theirs.remedy == source.SYNTAX
+        or (bool(cases) and all(import_failure(each, task.targets) for each in cases)),
         unwritten=unwritten,
+        besides_first=mostly_not_of_values(cases),
         besides=besides,
         after={"analysis": _sentences(differs.names), "suggestion": _sentences(differs.naming)},
     )
@@ -250,17 +258,6 @@ def _stub(parts: Parts, file: str, path: Sequence[str]) -> Definition | None:
     return source.definition(source.parse(parts.repo.get(file)), path)
 
 
-def _graded(candidate: Files, file: str, verdict: Verdict) -> Source:
-    """The candidate's file, with a problem if the interpreter refused to compile it: more than the grammar is checked then."""
-    parsed = source.parse(candidate.get(file))
-    for case in verdict.cases:
-        failure = import_failure(case, [file])
-        if failure is not None and failure.refused and parsed.tree is not None:
-            problem = f"cannot be imported: {failure.type} in line {failure.line}"
-            return Source(text=parsed.text, tree=None, problem=problem, remedy=source.SYNTAX)
-    return parsed
-
-
 def _raised(cases: Sequence[Case]) -> list[str]:
     """The places that raised the candidate's exceptions, each once."""
     places = []
@@ -280,12 +277,22 @@ def _arguments_refused(case: Case, path: Sequence[str]) -> bool:
     return re.search(refusal, case.exception.message) is not None
 
 
-def _no_fact(name: str, verdict: Verdict, cases: Sequence[Case]) -> list[str]:
+def _has_gaps(turn: _Turn, file: str, theirs: Source, ours: Source) -> bool:
+    """Whether a definition or parameter of an interface in `file` is missing."""
+    paths = [path_within(each, file) for each in turn.task.interfaces if file_of(each, turn.task.targets) == file]
+    return any(structure(file, path, theirs, ours).facts for path in paths)
+
+
+def _no_fact(name: str, verdict: Verdict, cases: Sequence[Case], gaps: bool, explained: bool) -> list[str]:
+    """What is left to say. That nothing of an interface is missing is news only if its file has `gaps`."""
     failing = set(verdict.failing_interfaces)
     sound = [each for each in dict.fromkeys(case.interface for case in verdict.cases) if each not in failing]
     # What else a shared judge's tests use is unknown: the fault may be in another failing interface
-    own = len(failing) == 1 or all(case.uses is not None for case in cases)
+    own = len(failing) == 1 or all(case.uses is not None and case.interface in case.uses for case in cases)
     facts = [f"no definition or parameter of `{name}` is missing" + (": the fault is in what it does" if own else "")]
+    if not gaps:
+        does = f"the fault is in what `{name}` does" + ("" if own else ", or in what it or its hidden tests use")
+        facts = [] if explained else [does]
     return facts + ([f"no fault was found in {listed(sound)}"] if sound else [])
 
 

@@ -6,7 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pytest_recode.feedback import source
 from pytest_recode.feedback.interfaces import file_of
+from pytest_recode.feedback.source import Source
+from pytest_recode.task import Files
 from pytest_recode.verdict import Case, Outcome, Verdict
 
 REFUSALS = frozenset({"SyntaxError", "IndentationError", "TabError"})
@@ -56,3 +59,14 @@ def import_failures(verdict: Verdict, targets: Sequence[str]) -> list[str]:
                 f"{found.file} cannot be imported: {found.type} at line {found.line}. Nothing in it could be tested.",
             )
     return list(lines.values())
+
+
+def graded(candidate: Files, file: str, verdict: Verdict) -> Source:
+    """The candidate's file, with a problem if the interpreter refused to compile it: more than the grammar is checked then."""
+    parsed = source.parse(candidate.get(file))
+    for case in verdict.cases:
+        failure = import_failure(case, [file])
+        if failure is not None and failure.refused and parsed.tree is not None:
+            problem = f"cannot be imported: {failure.type} in line {failure.line}"
+            return Source(text=parsed.text, tree=None, problem=problem, remedy=source.SYNTAX)
+    return parsed

@@ -162,7 +162,8 @@ def _with_words(found: Derivation, words: Mapping[str, str], wrong: bool) -> Fee
     }
     authors = {**item.authors, **dict.fromkeys(used, "task")}
     if "description" in used and found.besides["description"]:
-        used["description"] = f"{used['description'].strip()} {found.besides['description']}"
+        both_kinds = [used["description"].strip(), found.besides["description"]]
+        used["description"] = " ".join(reversed(both_kinds) if found.besides_first else both_kinds)
         authors["description"] = "derived+task"
     after = found.after
     first = {name: found.before(name) for name in ("analysis", "suggestion")}

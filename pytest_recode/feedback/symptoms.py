@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -126,8 +127,8 @@ PHRASES = tuple(
 
 
 def kinds(verdict: Verdict, interface: str) -> list[str]:
-    """The symptoms of `interface`, each once."""
-    return list(dict.fromkeys(_of(case).symptom for case in failed(verdict, interface)))
+    """The symptoms of `interface`, each once, the most frequent first."""
+    return _distinct(_of(case).symptom for case in _frequent_first(failed(verdict, interface)))
 
 
 def failed(verdict: Verdict, interface: str) -> list[Case]:
@@ -148,13 +149,29 @@ def only_types(cases: Sequence[Case]) -> bool:
     return all(case.kind in {"dtype", "protocol"} for case in cases)
 
 
+def only_exceptions_asked_for(cases: Sequence[Case]) -> bool:
+    """Whether no more is known to be wrong than which exceptions are raised: the code that computes results may then be right."""
+    return all(case.kind in {"no-exception", "other-exception"} for case in cases)
+
+
+def mostly_not_of_values(cases: Sequence[Case]) -> bool:
+    """Whether more cases than not failed in a way of which a text on wrong values says nothing."""
+    return 2 * len(not_of_values(cases)) > len(cases)
+
+
 def not_of_values(cases: Sequence[Case]) -> list[Case]:
     """The cases of which a text on wrong values says nothing, although the symptom alone says little."""
     return [case for case in cases if _of(case).analysis]
 
 
 def descriptions(cases: Sequence[Case]) -> list[str]:
-    return _distinct(_of(case).description for case in cases)
+    """What is meant by the symptoms; [] if they say it themselves."""
+    return _distinct(_of(case).description for case in _frequent_first(cases))
+
+
+def described(cases: Sequence[Case]) -> list[str]:
+    """All symptoms, the most frequent first, or what is meant by them."""
+    return _distinct(_of(case).description or _of(case).symptom for case in _frequent_first(cases))
 
 
 def analyses(cases: Sequence[Case], name: str) -> list[str]:
@@ -163,6 +180,12 @@ def analyses(cases: Sequence[Case], name: str) -> list[str]:
 
 def advice(cases: Sequence[Case], name: str) -> list[str]:
     return _distinct((DELIBERATE if _on_purpose(case) else _of(case).advice).format(name=name) for case in cases)
+
+
+def _frequent_first(cases: Sequence[Case]) -> list[Case]:
+    """`cases` by kind, those of the most frequent symptom first; otherwise in their order."""
+    times = Counter(_of(case).symptom for case in cases)
+    return sorted(cases, key=lambda case: -times[_of(case).symptom])
 
 
 def _of(case: Case) -> Symptom:

@@ -51,6 +51,7 @@ def called(
     theirs: str = "def mean(values, weights=None):\n    return 0.0\n",
     instruction: str = "",
     stub: str = "",
+    kinds: tuple[str, ...] = ("mismatch",),
 ) -> set[str]:
     """The functions that feedback says the authors also call."""
     its = parts()
@@ -60,9 +61,16 @@ def called(
         repo={**its.repo, "stats.py": its.repo["stats.py"] + stub.encode()},
         reference={"stats.py": authors.encode(), "hidden.py": b"def secret(values):\n    return math.fsum(values)\n"},
     )
-    (found,) = derive(task(), its, {"stats.py": theirs.encode()}, Verdict(cases=(case(),), seed=1))
+    (found,) = derive(
+        task(), its, {"stats.py": theirs.encode()}, Verdict(cases=tuple(case(kind=kind) for kind in kinds), seed=1)
+    )
     sentences = re.findall(r"(?:The authors also call|Use what the repository has:) .*?\.(?= |$)", found.suggestion)
     return {name for each in sentences for name in re.findall("`(.*?)`", each)}
+
+
+def test_no_call_is_named_where_only_exceptions_are_missing() -> None:
+    assert called(kinds=("no-exception", "other-exception")) == set()
+    assert called(kinds=("no-exception", "mismatch")) == called()
 
 
 def test_calls_in_helpers_that_only_the_authors_have_are_the_interfaces() -> None:
