@@ -223,6 +223,7 @@ def _fix(turn: _Turn, interface: str, file: str, path: Sequence[str]) -> Fix:
         written=turn.written.get(interface, ""),
         elsewhere=elsewhere,
         raising=raised_on_import(turn.verdict.cases, turn.versions.authors.files),
+        passing=_passing(turn),
     )
 
 

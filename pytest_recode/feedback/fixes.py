@@ -64,12 +64,49 @@ def fix(
     written: str = "",
     elsewhere: Mapping[str, Set[str]],
     raising: Mapping[str, Set[int]],
+    passing: Set[tuple[str, str]] = frozenset(),
 ) -> Fix:
     """The fix of the interface at `path` of `file`; () is the whole file.
 
     `written`: a correction by the task's author, which replaces the reference's code of the interface if the candidate lacks that code.
     `elsewhere`: by file, names that are corrected elsewhere. `raising`: by file, also of the repository, lines at which an import raised.
+    `passing`: the file and name of each interface that passes its hidden tests. If the interface's own code is wrong, the candidate's code of
+    these stays, provided that it takes the same parameters and uses nothing that the fix changes.
     """
+    made = _fix(versions, file, path, written, elsewhere, raising)
+    stays = {place for place in passing & _changed(made) if place != (file, *path[:1]) and _same_call(versions, place)}
+    if made.own is not Own.DIFFERENT or not path or not stays:
+        return made
+    besides = {
+        each: {*elsewhere.get(each, ()), *(name for at, name in stays if at == each)} for each in versions.targets
+    }
+    less = _fix(versions, file, path, written, besides, raising)
+    needs = versions.theirs.needs(sorted(stays), annotations=False)
+    used = {(each, name) for each, found in needs.items() for name in found.names}
+    return made if less.own is not Own.DIFFERENT or used & _changed(less) else less
+
+
+def _changed(made: Fix) -> set[tuple[str, str]]:
+    """The file and name of everything that a fix changes."""
+    return {(each.file, name) for each in made.differences for name in each.names}
+
+
+def _same_call(versions: Versions, place: tuple[str, str]) -> bool:
+    """Whether the candidate's and the authors' definition exist and take the same parameters."""
+    file, name = place
+    both = [source.definition(each.module(file).parsed, (name,)) for each in (versions.authors, versions.theirs)]
+    ours, theirs = (source.parameters(each) if each is not None else None for each in both)
+    return ours is not None and ours == theirs
+
+
+def _fix(
+    versions: Versions,
+    file: str,
+    path: Sequence[str],
+    written: str,
+    elsewhere: Mapping[str, Set[str]],
+    raising: Mapping[str, Set[int]],
+) -> Fix:
     reference, theirs = versions.authors.module(file), versions.theirs.module(file)
     if reference.parsed.tree is None or (path and path[0] not in reference.names):
         return Fix(own=Own.DIFFERENT, code=written or reference.parsed.text, elsewhere={})

@@ -18,6 +18,7 @@ def fixed(
     name: str = "f",
     written: str = "",
     raising: Mapping[str, Set[int]] = MappingProxyType({}),
+    passing: Set[tuple[str, str]] = frozenset(),
 ) -> Fix:
     """The fix of an interface of `m.py`; the other files of `reference` are targets too."""
     ours, theirs = ({"m.py": each} if isinstance(each, str) else each for each in (reference, candidate))
@@ -29,7 +30,24 @@ def fixed(
         tests={},
     )
     versions = Versions.of(parts, {path: text.encode() for path, text in theirs.items()}, tuple(ours))
-    return fix(versions, "m.py", tuple(name.split(".")), written=written, elsewhere={}, raising=raising)
+    path = tuple(name.split("."))
+    return fix(versions, "m.py", path, written=written, elsewhere={}, raising=raising, passing=passing)
+
+
+def test_an_interface_that_passes_stays_as_the_candidate_wrote_it() -> None:
+    authors = "def h(a): return a\ndef g(a): return h(a) + 1\ndef f(a): return h(a) * g(a)\n"
+    theirs = "def h(a): return a\ndef g(a): return 1 + h(a)\ndef f(a): return 0\n"
+    alone = "def f(a): return h(a) * g(a)"
+    passing = {("m.py", "g")}
+    assert fixed(authors, theirs, passing=passing).code == alone
+    assert fixed(authors, theirs, written=authors, passing=passing).code == alone
+    for other in (
+        theirs.replace("def g(a): return 1 + h(a)", "def g(b): return 1 + h(b)"),  # calls by name
+        theirs.replace("def h(a): return a\n", "def h(a): return 2 * a\n"),  # the fix changes what it uses
+        theirs.replace("def f(a): return 0", "def f(a): return h(a) * g(a)"),  # nothing else is left to suspect
+        theirs.replace("def g(a): return 1 + h(a)\n", ""),
+    ):
+        assert "def g(a): return h(a) + 1" in fixed(authors, other, passing=passing).code
 
 
 CODE = {
