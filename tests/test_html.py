@@ -540,7 +540,7 @@ def test_answers_that_could_not_be_used_weaken_the_numbers(tmp_path: Path) -> No
     )
     text = squeezed(overview(tmp_path / "lost", lost).text)
     assert "Unusable answers" in text
-    assert "each cost a step: m, L0: 2 of 5." in text
+    assert "each cost a step: m, L0: 2 of 5. The steps of the episodes have the reasons." in text
     assert "Unusable answers" not in overview(tmp_path / "none", samples.record("a", (4,))).text
 
 

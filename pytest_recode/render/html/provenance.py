@@ -72,7 +72,7 @@ def _caveats(rows: Rows, names: Mapping[Row, str]) -> Iterator[Caveat]:
     if lost:
         yield Caveat(
             what="Unusable answers",
-            text=f"Answers of the model of which nothing was executed, and which cost a step each: {listed(lost, 'and')}. The steps of the episodes have the reasons.",
+            text=f"Answers of the model of which nothing was executed, so that each cost a step: {listed(lost, 'and')}. The steps of the episodes have the reasons.",
         )
     if errors := [each for each in attempts if not each.played]:
         yield Caveat(
