@@ -78,6 +78,8 @@ def config(docker: Any, wanted: Wanted, run: str) -> dict[str, Any]:
         pids_limit=wanted.pids + _OWN_PIDS,
         tmpfs={
             "/tmp": f"rw,exec,nosuid,nodev,mode=1777,size={wanted.disk_mb}m,nr_inodes={inodes}",
+            # no terminals: threads of the kernel, which no limit counts, do the work of one
+            "/dev/pts": "ro,noexec,nosuid,nodev,size=4k",
             "/dev/shm": f"rw,noexec,nosuid,nodev,mode=1777,size={min(64, wanted.disk_mb)}m,nr_inodes={inodes}",
         },
         ulimits=[

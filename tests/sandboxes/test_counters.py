@@ -53,3 +53,22 @@ def test_counters_are_hidden_and_what_libraries_read_is_not(
         assert set(probe.ask(USED_BY_LIBRARIES).values()) == {True}
         if kind == "bubblewrap":  # docker shows these three files
             assert probe.ask(WITHOUT_TRACES) == ["0"]
+
+
+NO_TERMINAL = """
+import os
+try:
+    result = str(os.openpty())
+except OSError as error:
+    result = type(error).__name__
+"""
+
+
+@pytest.mark.parametrize("kind", ["bubblewrap", "docker"])
+def test_threads_of_the_kernel_do_not_work_for_a_terminal(
+    kind: str, context: SandboxContext, sandboxes: dict[str, Sandbox]
+) -> None:
+    """What a program writes to a terminal is work of the kernel, which no limit of the launch counts."""
+    bench = Bench(sandbox=opened(kind, context, sandboxes), environment=Environment(), limits=LIMITS)
+    with bench.probe() as probe:
+        assert "Error" in probe.ask(NO_TERMINAL)
