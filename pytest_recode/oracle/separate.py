@@ -242,9 +242,10 @@ class _SeparateGrading:
             "grader",
             self.limits.test_seconds,
             lambda seconds: self.switchboard.put_off(self.progress.open, seconds),
+            others=lambda: self.switchboard.candidate is None,  # its processes may be what the grader waits for
         )
         while True:
-            patience.begin()
+            patience.begin(self.progress.open.id if self.progress.open else "")
             deadline = self._grader_deadline()
             fill = frames.connection_filler(patience, deadline)
             try:
@@ -254,7 +255,7 @@ class _SeparateGrading:
                         raise GraderError(
                             f"{self._tests_path()}: the candidate is called while no test runs; call it in a test or a fixture"
                         )
-                    self.switchboard.exchange(grader, frame, self.progress.open)
+                    self.switchboard.exchange(patience, frame, self.progress.open)
                     continue
                 if frame.header + frame.body > STEP_LIMIT:
                     raise GraderError(
@@ -265,7 +266,6 @@ class _SeparateGrading:
                     return
             except TimeoutError:
                 not_if_stopped_since(self.start)
-                patience.check()
                 self._grader_ended(f"the test did not end within {self.limits.test_seconds:g} s", "timeout")
             except (EOFError, ConnectionError):
                 how = how_it_ended(grader) or "closed its pipe"

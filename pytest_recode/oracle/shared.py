@@ -138,7 +138,7 @@ class _SharedGrading:
         patience = Patience(connection, "judge", self.task.limits.test_seconds, self._put_off)
         try:
             while not self.done:
-                patience.begin()
+                patience.begin(self.open)
                 self._step(frames.receive_message(patience, _MESSAGE_LIMIT, self._deadline()))
         except TimeoutError:
             not_if_stopped_since(self.start)

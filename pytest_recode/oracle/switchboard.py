@@ -91,7 +91,7 @@ class Switchboard:
                 case.since += launching  # the time of a launch is not counted
                 self.deadline += launching
             self.case = case
-            self.candidate.begin()
+            self.candidate.begin(case.id)
             began = time.monotonic()
             deadline = min(self.deadline, began + self.limits.test_seconds - case.candidate_seconds)
             try:
@@ -189,7 +189,7 @@ class Switchboard:
         try:
             candidate.send(data, deadline)
         except TimeoutError:
-            raise self._too_slow(candidate) from None
+            raise self._too_slow() from None
         except ConnectionError:
             raise self._ended(candidate) from None
 
@@ -197,7 +197,7 @@ class Switchboard:
         try:
             frame = frames.fill_prefix(frames.connection_filler(candidate, deadline), self.answer_limit)
         except TimeoutError:
-            raise self._too_slow(candidate) from None
+            raise self._too_slow() from None
         except EOFError:
             raise self._ended(candidate) from None
         except frames.WireError as error:
@@ -215,7 +215,7 @@ class Switchboard:
                 try:
                     more = candidate.receive(min(left, frames.CHUNK), deadline)
                 except TimeoutError:
-                    raise self._too_slow(candidate) from None
+                    raise self._too_slow() from None
                 if not more:
                     raise self._ended(candidate)
                 left -= len(more)
@@ -232,10 +232,9 @@ class Switchboard:
                 return
             data = b""
 
-    def _too_slow(self, candidate: Patience) -> NoAnswerError:
-        """The exception to raise. Raises `SandboxError` where this process was stopped during the grading, and where others used the CPUs."""
+    def _too_slow(self) -> NoAnswerError:
+        """The exception to raise. Raises `SandboxError` where this process was stopped during the grading."""
         not_if_stopped_since(self.began)
-        candidate.check()
         late = time.monotonic() >= self.deadline
         seconds = f"the grading's {self.limits.grading_seconds:g}" if late else f"{self.limits.test_seconds:g}"
         return NoAnswerError("timeout", f"the candidate did not answer within {seconds} s")

@@ -44,6 +44,9 @@ class Connection(Protocol):
     def send(self, data: bytes | memoryview, deadline: float) -> None:
         """Write all of `data`. Raises `ConnectionError` if the program has ended."""
 
+    def write(self, data: bytes | memoryview, deadline: float) -> int:
+        """Write a part of `data`, as `send` does, and return the number of bytes."""
+
     def receive(self, size: int, deadline: float) -> bytes:
         """Read 1 to `size` bytes; b"" if the program has ended."""
 

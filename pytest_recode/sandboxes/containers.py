@@ -121,12 +121,16 @@ class Container:
         self._begun = True
 
     def send(self, data: bytes | memoryview, deadline: float) -> None:
-        if self._socket is None:
-            raise ConnectionError("the program is gone")
         view = memoryview(data).cast("B")
         while view:
+            view = view[self.write(view, deadline) :]
+
+    def write(self, data: bytes | memoryview, deadline: float) -> int:
+        if self._socket is None:
+            raise ConnectionError("the program is gone")
+        while True:
             try:
-                view = view[self._socket.send(view) :]
+                return self._socket.send(data)
             except (BlockingIOError, ssl.SSLWantWriteError):
                 with self._unless_paused():
                     _await(self._socket, select.POLLOUT, deadline)

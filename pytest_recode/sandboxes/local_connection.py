@@ -38,8 +38,12 @@ class LocalConnection:
     def send(self, data: bytes | memoryview, deadline: float) -> None:
         view = memoryview(data).cast("B")
         while view:
+            view = view[self.write(view, deadline) :]
+
+    def write(self, data: bytes | memoryview, deadline: float) -> int:
+        while True:
             try:
-                view = view[self._wire.send(view) :]
+                return self._wire.send(data)
             except BlockingIOError:
                 _await(self._wire, select.POLLOUT, deadline)
             except OSError as exc:

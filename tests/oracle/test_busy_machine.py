@@ -7,12 +7,15 @@ import platform
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from pytest_recode.faults import MachineError
-from pytest_recode.sandboxes import Sandbox
+from pytest_recode.oracle import patience
+from pytest_recode.sandboxes import Connection, Program, Sandbox, control_groups
+from pytest_recode.task import Environment, Limits
 from pytest_recode.verdict import Outcome
 from tests.oracle.conftest import grade
 
@@ -85,6 +88,55 @@ monitor.watch(payload, monitor.Limits(1024, 64, 64, True), lambda: [], answer=la
 print(how, flush=True)
 os._exit(0)
 """
+ANSWERS_THEN = """
+    import os, signal, time
+    def f(x):
+        if x.size > 1: time.sleep(60)
+        time.sleep(0.4)
+        if x[0] == 3: HANG
+        return x
+"""
+ONE_BY_ONE = """
+    import numpy as np, pytest
+    @pytest.mark.parametrize("x", [0, 1, 2, 3, 4])
+    def test_f(candidate, x):
+        given = np.full(1_000_000 if x == 4 else 1, x)
+        assert candidate.m.f(given)[0] == x
+"""
+STOPS_ITSELF = "me = os.getpid(); os.fork() or (time.sleep(0.02), os.kill(me, signal.SIGSTOP), os._exit(0))"
+STARVES_ITS_GRADER = """
+    import os, time
+    def f(x):
+        for n in range(60):
+            if not os.fork():
+                os.setsid()
+                time.sleep(1.5)
+                while True: pass
+        return x
+"""
+LONG_TEST = """
+    import time
+    def test_f(candidate):
+        assert candidate.m.f(1.5) == 1.5
+        while time.process_time() < 30: pass
+"""
+
+
+class WaitedBefore:
+    """A sandbox in which each program had to wait for others for the first seconds after its launch."""
+
+    SECONDS = 1.6
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        self.name, self.isolation = sandbox.name, sandbox.isolation
+
+    def launch(self, program: Program, environment: Environment, limits: Limits) -> Connection:
+        connection, since = self._sandbox.launch(program, environment, limits), time.monotonic()
+        connection.waited = lambda: min(time.monotonic() - since, self.SECONDS)  # type: ignore[method-assign]
+        return connection
+
+    def close(self) -> None: ...
 
 
 @pytest.fixture
@@ -114,8 +166,11 @@ def test_what_a_candidate_does_itself_is_its_own_fault(code: str, walls: Sandbox
 
 
 @pytest.mark.usefixtures("busy_machine")
-def test_to_give_a_share_away_excuses_nothing(walls: Sandbox) -> None:
-    verdict = grade(walls, TESTS, OWN_FAULT["gives its share away"], HONEST, test_seconds=2)
+@pytest.mark.parametrize(
+    "code", [OWN_FAULT["gives its share away"], "def f(x):\n    while True: pass"], ids=["nice", "hang"]
+)
+def test_a_hang_beside_busy_processes_is_a_failed_case(code: str, walls: Sandbox) -> None:
+    verdict = grade(walls, TESTS, code, HONEST, test_seconds=2)
     assert [(case.outcome, case.kind) for case in verdict.cases] == [(Outcome.FAILED, "timeout")]
 
 
@@ -136,3 +191,18 @@ def test_the_monitor_answers_the_host_and_no_forged_question() -> None:
         process.stdin.close()
         lines += process.stdout
     assert lines == ["ask\n", "answered\n", "exited with status 0\n"]
+
+
+@pytest.mark.parametrize("hang", ["time.sleep(0)", STOPS_ITSELF], ids=["sleeps", "reads no request"])
+def test_what_it_waited_in_earlier_cases_is_no_excuse(hang: str, walls: Sandbox) -> None:
+    code = ANSWERS_THEN.replace("HANG", hang)
+    verdict = grade(WaitedBefore(walls), ONE_BY_ONE, code, "def f(x): return x", test_seconds=0.5)
+    assert (verdict.cases[-1].outcome, verdict.cases[-1].kind) == (Outcome.FAILED, "timeout")
+
+
+def test_a_candidate_that_starves_its_own_grader_fails(walls: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control_groups, "hierarchies", tuple)
+    monkeypatch.setattr(patience, "MOST_SECONDS", 1.0)
+    monkeypatch.setattr(patience, "MOST", 0.5)
+    verdict = grade(walls, LONG_TEST, STARVES_ITS_GRADER, "def f(x): return x", test_seconds=4)
+    assert [(case.outcome, case.kind) for case in verdict.cases] == [(Outcome.FAILED, "timeout")]

@@ -22,6 +22,9 @@ class Wrapped:
     def send(self, data: bytes | memoryview, deadline: float) -> None:
         self.inner.send(data, deadline)
 
+    def write(self, data: bytes | memoryview, deadline: float) -> int:
+        return self.inner.write(data, deadline)
+
     def receive(self, size: int, deadline: float) -> bytes:
         return self.inner.receive(size, deadline)
 

@@ -85,7 +85,7 @@ def running(mark: str) -> list[int]:
         if directory.name.isdigit() and int(directory.name) != os.getpid():
             try:
                 arguments = (directory / "cmdline").read_bytes()
-                zombie = (directory / "stat").read_text().rpartition(")")[2].split()[0] == "Z"
+                zombie = (directory / "stat").read_text(errors="replace").rpartition(")")[2].split()[0] == "Z"
             except OSError:
                 continue
             if mark.encode() in arguments and not zombie:
