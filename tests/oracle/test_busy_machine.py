@@ -9,12 +9,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
 from pytest_recode.faults import MachineError
 from pytest_recode.oracle import patience
-from pytest_recode.sandboxes import Connection, Program, Sandbox, control_groups
+from pytest_recode.sandboxes import Connection, Program, Sandbox, SandboxContext, bubblewrap, control_groups
 from pytest_recode.task import Environment, Limits
 from pytest_recode.verdict import Outcome
 from tests.oracle.conftest import grade
@@ -122,6 +123,30 @@ LONG_TEST = """
 """
 
 
+LOWERS_ITS_SESSION = """
+    def f(x):
+        with open("/proc/self/autogroup", "w") as file:
+            file.write("19")
+        while True: pass
+"""
+
+
+class OneCandidate:
+    """A sandbox whose candidates are launched in another one."""
+
+    def __init__(self, sandbox: Sandbox, other: Sandbox) -> None:
+        self._sandbox, self._other = sandbox, other
+        self.name, self.isolation = sandbox.name, sandbox.isolation
+
+    def launch(self, program: Program, environment: Environment, limits: Limits) -> Connection:
+        where = self._other if program.name == "candidate" else self._sandbox
+        return where.launch(program, environment, limits)
+
+    def ready(self, environment: Environment) -> None: ...
+
+    def close(self) -> None: ...
+
+
 class WaitedBefore:
     """A sandbox in which each program had to wait for others for the first seconds after its launch."""
 
@@ -205,4 +230,17 @@ def test_a_candidate_that_starves_its_own_grader_fails(walls: Sandbox, monkeypat
     monkeypatch.setattr(patience, "MOST_SECONDS", 1.0)
     monkeypatch.setattr(patience, "MOST", 0.5)
     verdict = grade(walls, LONG_TEST, STARVES_ITS_GRADER, "def f(x): return x", test_seconds=4)
+    assert [(case.outcome, case.kind) for case in verdict.cases] == [(Outcome.FAILED, "timeout")]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("busy_machine")
+def test_a_share_that_its_session_gives_away_excuses_nothing(walls: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where bubblewrap permits no nested namespaces, a program can write to /proc."""
+    monkeypatch.setattr(control_groups, "hierarchies", tuple)
+    monkeypatch.setattr(patience, "MOST_SECONDS", 1.0)
+    monkeypatch.setattr(patience, "MOST", 0.5)
+    context = SandboxContext(run="busy", python=sys.executable)
+    with closing(bubblewrap.Bubblewrap(context, cold=True)) as cold:
+        verdict = grade(OneCandidate(walls, cold), TESTS, LOWERS_ITS_SESSION, HONEST, test_seconds=2)
     assert [(case.outcome, case.kind) for case in verdict.cases] == [(Outcome.FAILED, "timeout")]

@@ -197,7 +197,9 @@ def _alone(control: socket.socket, main: launch.Main) -> None:
         socket.socket(fileno=os.dup(report)).send(json.dumps(message).encode())
 
     def report_waited(waited: str) -> None:
-        control.send(json.dumps({"waited": number, "seconds": float(waited)}).encode())
+        # Without a group, the payload could lower its share of the CPUs and take it back, by /proc/self/autogroup
+        seconds = 0.0 if group.cpu is None else float(waited)
+        control.send(json.dumps({"waited": number, "seconds": seconds}).encode())
 
     if limits.persistent:
         report_start(control.fileno(), "up", "")
