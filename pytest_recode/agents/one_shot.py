@@ -52,8 +52,8 @@ Answer with the whole content of every target, each in a fenced block whose firs
 (the whole content of {target})
 ```
 
-The last block that names a target replaces the whole file, whatever the file had before; nothing else of your answer is used. If the code itself holds a line of \
-three backticks, use four for the fence. Where a block is cut off, or its end is not clear, nothing is written."""
+A block that names a target replaces the whole file, whatever the file had before; of several for one target the last complete one does. Nothing else of your \
+answer is used. If the code itself holds a line of three backticks, use four for the fence. A block that is cut off, or whose end is not clear, is not written."""
 
 
 SHORTER = "Answer with the whole content of every target again, with fewer comments in it and less text around it."
