@@ -112,10 +112,10 @@ def _run_here(main: launch.Main, reader: int, writer: int, limits: monitor.Limit
 
 
 def _own_group() -> control_group.Group:
-    """The container's own, which counts the CPU time of this process too."""
+    """The container's own."""
     for path in _USED:
         try:
-            return control_group.Group((), cpu=os.open(path, os.O_RDONLY))
+            return control_group.Group((), cpu=os.open(path, os.O_RDONLY), with_monitor=True)
         except OSError:
             continue
     return control_group.NONE

@@ -9,6 +9,7 @@ Stdlib only, Python 3.9+.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 from typing import NamedTuple, Optional, Tuple
 
@@ -22,11 +23,13 @@ class Group(NamedTuple):
     joins: Tuple[int, ...]
     kills: Optional[int] = None
     cpu: Optional[int] = None
+    with_monitor: bool = False  # whether the process that monitors the launch is in it, too
 
     @classmethod
     def of(cls, files: Sequence[int], counts: Sequence[str]) -> Group:
         """`counts`: the fields of the first of the `files`."""
-        return cls(tuple(files[len(counts) :]), **{name: files[n] for n, name in enumerate(counts)})
+        numbers = {name: files[n] for n, name in enumerate(counts)}
+        return cls(tuple(files[len(counts) :]), kills=numbers.get("kills"), cpu=numbers.get("cpu"))
 
     def files(self) -> list[int]:
         return [*self.joins, *(fd for fd in (self.kills, self.cpu) if fd is not None)]
@@ -48,11 +51,12 @@ class Group(NamedTuple):
         return any(line[0] == b"oom_kill" and line[1] != b"0" for line in lines)
 
     def cpu_seconds(self) -> Optional[float]:
-        """The CPU time of the group: nanoseconds in cpuacct.usage of version 1, microseconds in cpu.stat of version 2."""
+        """The CPU time of the group without the monitor's: nanoseconds in cpuacct.usage of version 1, microseconds in cpu.stat of version 2."""
         if self.cpu is None:
             return None
         first = os.pread(self.cpu, 4096, 0).split(b"\n")[0].split()
-        return int(first[-1]) / (1e6 if first[0] == b"usage_usec" else 1e9)
+        seconds = int(first[-1]) / (1e6 if first[0] == b"usage_usec" else 1e9)
+        return seconds - time.process_time() if self.with_monitor else seconds
 
 
 NONE = Group(())
