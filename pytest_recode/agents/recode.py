@@ -217,7 +217,7 @@ class ReCode:
                 ok = False
                 text = f"Not done, since {'the turn was over' if submitted else f'action {refused} (`{read.actions[refused - 1].kind}`) was refused'}."
             elif action.kind == "submit":
-                lost = refusal(read, workspace, known, failed=failed, last=last)
+                lost = refusal(read, workspace, known, found.brief.repo, failed=failed, last=last)
                 if not (lost or last or self.held) and (lost := untouched(found.brief, workspace.targets())):
                     self.held = True
                 ok, text = not lost, f"Not done. {lost}" if lost else "The targets are handed in."

@@ -17,10 +17,11 @@ from pytest_recode.agents.fences import form_of_change
 from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.headings import interface_in
 from pytest_recode.agents.outside_code import Known, lost_code, lost_file
-from pytest_recode.agents.python_source import syntax_error
+from pytest_recode.agents.python_source import lost_definitions, names_in, syntax_error
 from pytest_recode.agents.value_reader import SEARCH
 from pytest_recode.agents.values import FENCE, to_write
 from pytest_recode.task import Brief, Files
+from pytest_recode.wording import some_of
 
 
 def checked(
@@ -93,12 +94,12 @@ def _read(workspace: Workspace, found: Sequence[Code]) -> list[str]:
     return texts
 
 
-def refusal(step: Step, workspace: Workspace, known: Known, *, failed: int = 0, last: bool = False) -> str:
+def refusal(step: Step, workspace: Workspace, known: Known, repo: Files, *, failed: int = 0, last: bool = False) -> str:
     """Why the targets as they are now are not handed in; "" if they are.
 
     Code outside of the actions is in none of them. Or another action of the answer did not do what it was for: a command failed (`failed`:
-    the number of that action, 0 if there is none), or a target is not valid Python. Always "" in the `last` step of a turn, after which
-    the targets are handed in anyway.
+    the number of that action, 0 if there is none), or a target is not valid Python, or lacks what the `repo` defines in it: the text that was
+    written may be a part of the file. Always "" in the `last` step of a turn, after which the targets are handed in anyway.
     """
     if last:
         return ""
@@ -111,8 +112,16 @@ def refusal(step: Step, workspace: Workspace, known: Known, *, failed: int = 0, 
         )
     if any(FORMS[each.kind].changes_files for each in step.actions):
         for path, data in workspace.targets().items():
-            if path.endswith(".py") and (wrong := syntax_error(data.decode("utf-8", "replace"))) is not None:
+            text, delivered = (each.decode("utf-8", "replace") for each in (data, repo.get(path, b"")))
+            if path.endswith(".py") and (wrong := syntax_error(text)) is not None:
                 return f"{path} is not valid Python ({wrong}), and no hidden test could import it. Correct it, or answer with `submit` alone."
+            if path.endswith(".py") and (
+                lost := [name for name in lost_definitions(delivered, text) if name not in names_in(text).binds]
+            ):
+                return (
+                    f"{path} does not define {some_of([f'`{name}`' for name in lost], 8)} any more, as the repository does: `write` replaces the whole file. Write what is "
+                    "missing, or answer with `submit` alone if you mean it so."
+                )
     return ""
 
 

@@ -354,6 +354,9 @@ def test_code_that_a_command_writes_is_handed_in(open_walled: Open) -> None:
 
 
 BROKEN = Action(kind="write", arguments={"path": "solver.py", "text": "def solve(x:\n"})
+PART = Action(
+    kind="write", arguments={"path": "solver.py", "text": "# ... existing code ...\ndef twice(x):\n    return 2 * x\n"}
+)
 FAILS = Action(kind="run", arguments={"command": "apply_patch <<'P'\n*** Begin Patch\nP"})
 STOPPED = Action(kind="run", arguments={"command": "sleep 100", "timeout": "0.1"})
 
@@ -371,6 +374,7 @@ def answer_of(*actions: Action, native: bool) -> Answer:
         (FAILS, ("Action 1 (`run`) failed",)),
         (STOPPED, ("Action 1 (`run`) failed",)),
         (BROKEN, ("solver.py is not valid Python", "line 1", "no hidden test could import it")),
+        (PART, ("solver.py does not define `solve` any more", "replaces the whole file")),
     ],
 )
 def test_a_submit_waits_where_the_answer_did_not_do_what_it_was_for(
@@ -384,9 +388,15 @@ def test_a_submit_waits_where_the_answer_did_not_do_what_it_was_for(
     assert_message(waits, "Not done.", *told, "`submit` alone")
 
 
-@pytest.mark.parametrize("before", [FAILS, BROKEN])
+@pytest.mark.parametrize("before", [FAILS, BROKEN, PART])
 def test_a_submit_in_the_last_step_does_not_wait(open_walled: Open, before: Action) -> None:
     played = Played(open_walled(), answer_of(before, Action(kind="submit"), native=False), steps=1)
+    assert played.turn()[:2] == (1, True)
+
+
+def test_a_submit_does_not_wait_for_a_name_that_is_no_definition_any_more(open_walled: Open) -> None:
+    bound = Action(kind="write", arguments={"path": "solver.py", "text": "from math import sqrt as solve\n"})
+    played = Played(open_walled(), answer_of(bound, Action(kind="submit"), native=False))
     assert played.turn()[:2] == (1, True)
 
 
