@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from pytest_recode.faults import MachineError
-from pytest_recode.sandboxes import Connection
+from pytest_recode.sandboxes import Connection, send_all
 
 MOST = 10.0
 """How many times its limit a program may wait for others in one case before nothing can be said about it."""
@@ -62,9 +62,7 @@ class Patience:
             self._case, self._held, self._asked, self._credited = case, 0.0, None, 0.0
 
     def send(self, data: bytes | memoryview, deadline: float) -> None:
-        view = memoryview(data).cast("B")
-        while view:
-            view = view[self.write(view, deadline) :]
+        send_all(self, data, deadline)
 
     def write(self, data: bytes | memoryview, deadline: float) -> int:
         return self._patiently(lambda until: self._connection.write(data, until), deadline)

@@ -64,6 +64,13 @@ class Connection(Protocol):
         """
 
 
+def send_all(connection: Connection, data: bytes | memoryview, deadline: float) -> None:
+    """Write all of `data`, part by part: how a connection with `write` sends."""
+    view = memoryview(data).cast("B")
+    while view:
+        view = view[connection.write(view, deadline) :]
+
+
 class Sandbox(Protocol):
     """Runs programs in isolation. One worker keeps it open while it runs items."""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_recode.faults import SandboxError, UserError
 from pytest_recode.inside.runtime.monitor import ASKED
-from pytest_recode.sandboxes import waiting
+from pytest_recode.sandboxes import send_all, waiting
 from pytest_recode.sandboxes.addresses import on
 from pytest_recode.sandboxes.container_config import Wanted, config
 from pytest_recode.sandboxes.daemon import API_SECONDS, answering, client, connected, now
@@ -121,9 +121,7 @@ class Container:
         self._begun = True
 
     def send(self, data: bytes | memoryview, deadline: float) -> None:
-        view = memoryview(data).cast("B")
-        while view:
-            view = view[self.write(view, deadline) :]
+        send_all(self, data, deadline)
 
     def write(self, data: bytes | memoryview, deadline: float) -> int:
         if self._socket is None:

@@ -7,7 +7,7 @@ import socket
 import time
 from collections.abc import Callable
 
-from pytest_recode.sandboxes import waiting
+from pytest_recode.sandboxes import send_all, waiting
 
 ENDING_SECONDS = 1.0  # between a program's end and the message about it
 WITH_PARENT = "ended together with its warm parent"
@@ -36,9 +36,7 @@ class LocalConnection:
         self._how: str | None = None
 
     def send(self, data: bytes | memoryview, deadline: float) -> None:
-        view = memoryview(data).cast("B")
-        while view:
-            view = view[self.write(view, deadline) :]
+        send_all(self, data, deadline)
 
     def write(self, data: bytes | memoryview, deadline: float) -> int:
         while True:
