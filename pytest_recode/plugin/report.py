@@ -274,11 +274,11 @@ class Reporter:
 
     @pytest.hookimpl(trylast=True)  # below the header
     def pytest_sessionstart(self) -> None:
-        list(map(self.run.notify, self.run.announced))
+        for line in self.run.announced:
+            self.run.notify(line)
 
     def pytest_report_header(self) -> list[str]:
-        settings = self.run.settings
-        lines = (("", settings.models), ("docker on ", settings.docker_hosts))
+        lines = (("", self.run.settings.models), ("docker on ", self.run.settings.docker_hosts))
         return [f"recode: {what}{', '.join(values)}" for what, values in lines if values]
 
     def pytest_report_collectionfinish(self) -> list[str]:
