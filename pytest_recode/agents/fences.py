@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from pytest_recode.agents.headings import NAMED_FILE, interface_in
-from pytest_recode.agents.python_source import Names, ends_in_a_string, names_in
+from pytest_recode.agents.python_source import Names, ends_in_a_string, names_in, without
 from pytest_recode.agents.values import DamagedError, shown
 from pytest_recode.task import Files
 from pytest_recode.wording import some_of
@@ -246,7 +246,7 @@ def _fault(block: _Block, blocks: Sequence[_Block], file: Names) -> str:
         return change
     own = block.names
     for other in (file, *(each.names for each in blocks if each.rank <= block.rank)):
-        lost = other.defines - own.binds if "*" not in own.binds else frozenset()  # `from .impl import *`
+        lost = without(other, own)
         interfaces = lost & file.defines
         if other is file:  # a file may lose some on purpose; what the text above calls a file has one of them, at least
             interfaces = lost if block.rank == _ABOVE and lost == file.defines else frozenset()

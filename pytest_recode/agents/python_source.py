@@ -74,6 +74,11 @@ def names_in(text: str, module: str = "") -> Names:
     return Names(defines=defines, binds=frozenset(binds), needs=frozenset(used - binds))
 
 
+def without(before: Names, after: Names) -> frozenset[str]:
+    """What `before` defines and `after` neither defines nor binds. Nothing if `after` imports all names of a module (`*`)."""
+    return frozenset() if "*" in after.binds else before.defines - after.binds
+
+
 _DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.MULTILINE)
 
 

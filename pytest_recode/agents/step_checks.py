@@ -17,7 +17,7 @@ from pytest_recode.agents.fences import form_of_change
 from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.headings import interface_in
 from pytest_recode.agents.outside_code import Known, lost_code, lost_file
-from pytest_recode.agents.python_source import lost_definitions, names_in, syntax_error
+from pytest_recode.agents.python_source import names_in, syntax_error, without
 from pytest_recode.agents.value_reader import SEARCH
 from pytest_recode.agents.values import FENCE, to_write
 from pytest_recode.task import Brief, Files
@@ -112,15 +112,16 @@ def refusal(step: Step, workspace: Workspace, known: Known, repo: Files, *, fail
         )
     if any(FORMS[each.kind].changes_files for each in step.actions):
         for path, data in workspace.targets().items():
+            if not path.endswith(".py"):
+                continue
             text, delivered = (each.decode("utf-8", "replace") for each in (data, repo.get(path, b"")))
-            if path.endswith(".py") and (wrong := syntax_error(text)) is not None:
+            if (wrong := syntax_error(text)) is not None:
                 return f"{path} is not valid Python ({wrong}), and no hidden test could import it. Correct it, or answer with `submit` alone."
-            if path.endswith(".py") and (
-                lost := [name for name in lost_definitions(delivered, text) if name not in names_in(text).binds]
-            ):
+            if lost := sorted(without(names_in(delivered), names_in(text))):
+                names = some_of([f"`{name}`" for name in lost], 8)
                 return (
-                    f"{path} does not define {some_of([f'`{name}`' for name in lost], 8)} any more, as the repository does: `write` replaces the whole file. Write what is "
-                    "missing, or answer with `submit` alone if you mean it so."
+                    f"{path} does not define {names} any more, as the repository does: `write` replaces the whole file. Write what is missing, or"
+                    " answer with `submit` alone if you mean it so."
                 )
     return ""
 
