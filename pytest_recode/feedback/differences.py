@@ -41,7 +41,7 @@ class Removal:
 class Difference:
     """The difference of one target. `names`: needed names that differ; `shown`: the authors' statements of them, in file order.
 
-    `late`: names that the candidate binds below a statement that uses them on import, each with the line of that statement.
+    `late`: names that the candidate binds below a statement that uses them on import, each with the line of the first such statement.
     """
 
     file: str
@@ -129,7 +129,8 @@ class _Comparison:
             return
         users = [at for _, at in self._users(name) if at < places[0]] if places else []
         if users:
-            self.late.append((name, statements[min(users)].line))
+            above = [at for at in range(places[0]) if name in statements[at].now]  # one place for every interface
+            self.late.append((name, statements[min([*users, *above])].line))
         if users and not more and len(places) == 1:  # only its position is wrong
             return
         self.names.append(name)

@@ -186,6 +186,12 @@ def test_a_constant_below_its_use_has_to_move() -> None:
     assert (found.code, found.own, found.differences[0].late) == ("", Own.SAME, (("a", 1),))
 
 
+def test_a_constant_goes_above_all_its_uses_whichever_interface_is_asked_about() -> None:
+    uses = "def f(x=a): return x\ndef g(x=a): return x\n"
+    found = [fixed(f"a = 1\n{uses}", f"{uses}a = 1\n", name) for name in "fg"]
+    assert [each.differences[0].late for each in found] == [(("a", 1),)] * 2
+
+
 @pytest.mark.parametrize(
     "imports",
     [
