@@ -29,8 +29,8 @@ from pytest_recode.agents.prompts import (
     targets_text,
 )
 from pytest_recode.agents.protocol import plain_lines, without_thoughts
-from pytest_recode.agents.python_source import lost_definitions, syntax_error
 from pytest_recode.agents.step_log import MAX_REMEMBERED, clean, reply_fields
+from pytest_recode.agents.target_checks import lost_definitions, not_python
 from pytest_recode.agents.unfinished import unfinished
 from pytest_recode.agents.values import DamagedError
 from pytest_recode.episode import Feedback, Move
@@ -38,7 +38,6 @@ from pytest_recode.faults import ModelError, UserError
 from pytest_recode.models import Message, Model, Reply
 from pytest_recode.records.checkpoint import model_state, restore_model, typed_field
 from pytest_recode.task import Brief, Files
-from pytest_recode.wording import some_of
 
 MAX_REPOSITORY = 80_000
 """Characters of the repository's files in a prompt, some 20,000 tokens: it has no other way to see them."""
@@ -247,12 +246,9 @@ def _left_out(turns: int) -> str:
 def _doubts(before: Files, written: Mapping[str, str]) -> Iterator[str]:
     """What the model may not have meant in the files that its answer replaced: a file that is not Python, and definitions that are gone."""
     for path, text in written.items():
-        if not path.endswith(".py"):
-            continue
-        if error := syntax_error(text):
-            yield f"{path} is now what your answer had for it, and is not Python ({error})."
-        elif lost := lost_definitions(before.get(path, b"").decode("utf-8", "replace"), text):
-            yield f"{path} is now what your answer had for it, without these definitions that it had before: {some_of(lost, 10)}."
+        doubt = not_python(path, text) or lost_definitions(path, before.get(path, b"").decode("utf-8", "replace"), text)
+        if doubt:
+            yield f"{path} is now what your answer had for it. {doubt}."
 
 
 def repository_text(brief: Brief) -> str:

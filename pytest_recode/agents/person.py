@@ -11,7 +11,7 @@ removed since the turn before, seconds: from the display to the submission), its
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any
 
 from pytest_recode.agents import AgentContext, AgentKind, Refused, Terminal, Workspace, person_directory
 from pytest_recode.agents.prompts import brief_text, feedback_text
-from pytest_recode.agents.python_source import syntax_error
+from pytest_recode.agents.target_checks import not_python, untouched
 from pytest_recode.episode import Episode, Feedback, Move, Stop
 from pytest_recode.faults import Stopped
 from pytest_recode.inside.runtime import removal
@@ -163,7 +163,7 @@ class Person:
             every |= dict.fromkeys(changed)
             if answer == GIVE_UP:
                 return answer, list(every)
-            doubts = [] if problems else _doubts(brief.targets, workspace.targets(), graded)
+            doubts = [] if problems else _doubts(brief, workspace.targets(), graded)
             if not problems and said.issuperset(doubts):
                 return answer, list(every)
             said.update(doubts)
@@ -213,17 +213,16 @@ class Person:
         self.context.log(kind, {"turn": self.turn, "step": 1, **fields})
 
 
-def _doubts(targets: Sequence[str], files: Files, graded: Files | None) -> list[str]:
+def _doubts(brief: Brief, files: Files, graded: Files | None) -> list[str]:
     """Why a submission would probably waste its turn, a line each. `graded`: the targets of the last verdict; None without one."""
+    targets = brief.targets
     if graded is not None and files == graded:
         return [f"{', '.join(targets)} {'is' if len(targets) == 1 else 'are'} unchanged since the last verdict."]
-    found = []
-    for path in targets:
-        if path not in files:
-            found.append(f"{path} is missing.")
-        elif path.endswith(".py") and (wrong := syntax_error(files[path].decode(errors="replace"))):
-            found.append(f"{path} does not parse: {wrong}.")
-    return found
+    doubts = [f"{path} is missing." for path in targets if path not in files]
+    if graded is None:
+        doubts += filter(None, [untouched([path for path in targets if path in files], files, brief.repo)])
+    invalid = (not_python(path, files[path].decode(errors="replace")) for path in targets if path in files)
+    return [*doubts, *(f"{clause}." for clause in invalid if clause)]
 
 
 def _delivered(brief: Brief) -> dict[str, bytes]:

@@ -28,19 +28,6 @@ def syntax_error(text: str) -> str | None:
     return f"line {late}: from __future__ imports must be at the beginning of the file" if late else None
 
 
-def definitions(source: str) -> list[str]:
-    """The names of the functions and classes at the top of a text that is Python."""
-    return [name for name in _with_methods(source) if "." not in name]
-
-
-def lost_definitions(before: str, after: str) -> list[str]:
-    """The functions, classes and methods (`Class.method`) that `before` defines and `after` does not. [] if one of them is not Python."""
-    if syntax_error(before) is not None or syntax_error(after) is not None:
-        return []
-    remaining = set(_with_methods(after))
-    return [name for name in _with_methods(before) if name not in remaining]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
     """The names of a text: what it `defines` at its top, with methods; all that it `binds` anywhere, by an import or an assignment, too; what it

@@ -36,7 +36,7 @@ from pytest_recode.agents.prompts import (
     targets_text,
 )
 from pytest_recode.agents.retrieval import Retrieval, Searches
-from pytest_recode.agents.step_checks import checked, note_of_loss, refusal, untouched
+from pytest_recode.agents.step_checks import checked, note_of_loss, refusal, refusal_untouched
 from pytest_recode.agents.step_log import clean, kept_calls, kept_text, step_fields, usage_fields
 from pytest_recode.agents.tool_execution import execute
 from pytest_recode.agents.tools import TOOLS, from_reply
@@ -218,7 +218,7 @@ class ReCode:
                 text = f"Not done, since {'the turn was over' if submitted else f'action {refused} (`{read.actions[refused - 1].kind}`) was refused'}."
             elif action.kind == "submit":
                 lost = refusal(read, workspace, known, found.brief.repo, failed=failed, last=last)
-                if not (lost or last or self.held) and (lost := untouched(found.brief, workspace.targets())):
+                if not (lost or last or self.held) and (lost := refusal_untouched(found.brief, workspace.targets())):
                     self.held = True
                 ok, text = not lost, f"Not done. {lost}" if lost else "The targets are handed in."
                 submitted, refused = ok, 0 if ok else number

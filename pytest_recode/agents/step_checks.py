@@ -17,11 +17,10 @@ from pytest_recode.agents.fences import form_of_change
 from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.headings import interface_in
 from pytest_recode.agents.outside_code import Known, lost_code, lost_file
-from pytest_recode.agents.python_source import names_in, syntax_error, without
+from pytest_recode.agents.target_checks import lost_definitions, not_python, untouched
 from pytest_recode.agents.value_reader import SEARCH
 from pytest_recode.agents.values import FENCE, to_write
 from pytest_recode.task import Brief, Files
-from pytest_recode.wording import some_of
 
 
 def checked(
@@ -112,29 +111,21 @@ def refusal(step: Step, workspace: Workspace, known: Known, repo: Files, *, fail
         )
     if any(FORMS[each.kind].changes_files for each in step.actions):
         for path, data in workspace.targets().items():
-            if not path.endswith(".py"):
-                continue
             text, delivered = (each.decode("utf-8", "replace") for each in (data, repo.get(path, b"")))
-            if (wrong := syntax_error(text)) is not None:
-                return f"{path} is not valid Python ({wrong}), and no hidden test could import it. Correct it, or answer with `submit` alone."
-            if lost := sorted(without(names_in(delivered), names_in(text))):
-                names = some_of([f"`{name}`" for name in lost], 8)
+            if wrong := not_python(path, text):
+                return f"{wrong}, and no hidden test could import it. Correct it, or answer with `submit` alone."
+            if lost := lost_definitions(path, delivered, text):
                 return (
-                    f"{path} does not define {names} any more, as the repository does: `write` replaces the whole file. Write what is missing, or"
+                    f"{lost}, as the repository does: `write` replaces the whole file. Write what is missing, or"
                     " answer with `submit` alone if you mean it so."
                 )
     return ""
 
 
-def untouched(brief: Brief, targets: Files) -> str:
-    """Why a first submission waits: targets are as the repository delivered them. "" if there are none."""
-    names = [path for path in brief.targets if targets.get(path) == brief.repo.get(path)]
-    if not names:
-        return ""
-    as_it_was = (
-        "is still as the repository delivered it" if len(names) == 1 else "are still as the repository delivered them"
-    )
-    return f"{' and '.join(names)} {as_it_was}. Write your code there, or answer with `submit` again to hand it in so."
+def refusal_untouched(brief: Brief, targets: Files) -> str:
+    """Why a first submission waits: nothing was written in targets. "" if there are none."""
+    unwritten = untouched(brief.targets, targets, brief.repo)
+    return f"{unwritten} Write your code there, or answer with `submit` again to hand it in so." if unwritten else ""
 
 
 def note_of_loss(step: Step, workspace: Workspace, known: Known) -> str:

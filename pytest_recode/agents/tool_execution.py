@@ -17,7 +17,8 @@ from pytest_recode.agents.action_arguments import lines_of, seconds_of
 from pytest_recode.agents.actions import Action
 from pytest_recode.agents.file_patterns import regular_expression
 from pytest_recode.agents.prompts import cut, printable
-from pytest_recode.agents.python_source import definitions, syntax_error, unfenced
+from pytest_recode.agents.python_source import unfenced
+from pytest_recode.agents.target_checks import lost_definitions, not_python
 
 MAX_RESULT = 16_000
 """Characters of one result, some 4,000 tokens: enough for most files of a repository."""
@@ -184,20 +185,11 @@ def note_on_change(path: str, before: str | None, after: str) -> str:
     control = next((found for found in _CONTROL.findall(after) if found not in (before or "")), "")
     if control:
         control = f" Note: {path} holds the control character U+{ord(control):04X} now; a backslash of the code is written \\\\ in JSON."
-    return control + _note_on_python(path, before, after)
-
-
-def _note_on_python(path: str, before: str | None, after: str) -> str:
-    if not path.endswith(".py"):
-        return ""
-    wrong = syntax_error(after)
-    was_valid = before is not None and before.strip() and syntax_error(before) is None
-    if wrong is None:
-        kept = set(definitions(after))
-        gone = [f"`{name}`" for name in definitions(before or "") if name not in kept] if was_valid else []
-        return f" Note: {path} does not define {', '.join(gone[:8])} any more." if gone else ""
-    was = ", and was before" if was_valid else ""
-    return f" Note: {path} is not valid Python now{was} ({wrong})."
+    wrong = not_python(path, after)
+    if wrong and before is not None and before.strip() and not not_python(path, before):
+        wrong += ", and was before this change"
+    note = wrong or lost_definitions(path, before or "", after)
+    return f"{control} Note: {note}." if note else control
 
 
 def _before(workspace: Workspace, path: str) -> str | None:

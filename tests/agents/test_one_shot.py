@@ -226,10 +226,13 @@ DRAFT = "```python solver.py\ndef solve(x):\n    return 1  # a draft\n```\nThe w
                 "Not used, because no target is named: the block of line 6",
             ],
         ),
-        ("```python solver.py\n# ... existing code ...\nx = 1\n```", ["without these definitions", "before: solve."]),
+        (
+            "```python solver.py\n# ... existing code ...\nx = 1\n```",
+            ["solver.py is now what", "does not define `solve` any more"],
+        ),
         (
             "```python solver.py\ndef solve(x) return x\n```",
-            ["solver.py is now what", "not Python (line 1: expected ':')"],
+            ["solver.py is now what", "not valid Python (line 1: expected ':')"],
         ),
     ],
     ids=["draft", "elision", "not Python"],

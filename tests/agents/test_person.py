@@ -105,7 +105,7 @@ def test_the_directory_holds_what_a_workspace_holds(open_walled: Open, shared: P
         found.update(contents(directory))
         return " SUBMIT  "
 
-    move, targets, _ = submitted(shared, open_walled(), looks)
+    move, targets, _ = submitted(shared, open_walled(), looks, submits)
     assert found.keys() == {*REPO, "paper.md", "instruction.md"}
     assert {path: found[path] for path in REPO} == REPO
     assert move == Move(steps=1)
@@ -209,7 +209,7 @@ def test_no_link_leads_out_of_the_directory(open_walled: Open, shared: Path, tmp
         return "submit"
 
     workspace = open_walled()
-    submitted(shared, workspace, links)
+    submitted(shared, workspace, links, submits)
     assert sorted(workspace.changes().files) == ["same.md"]
 
 
@@ -227,7 +227,7 @@ def test_a_directory_that_was_replaced_by_a_link_is_not_read(open_walled: Open, 
         (tmp_path / "moved").rename(directory)
         return "submit"
 
-    _, targets, shown = submitted(shared, open_walled(), replaces, restores)
+    _, targets, shown = submitted(shared, open_walled(), replaces, restores, submits)
     assert "cannot be read" in shown
     assert targets == {"solver.py": REPO["solver.py"]}
 
@@ -290,7 +290,7 @@ def test_a_name_of_a_record_leads_nowhere_else(open_walled: Open, shared: Path, 
     """A record may be of another person: no directory of this machine becomes the person's, to be sent or removed."""
     (shared / "workspaces").mkdir()
     (shared / "workspaces/tiny-1.txt").write_bytes(name.encode(errors="surrogateescape"))
-    typist = Typist([submits])
+    typist = Typist([submits, submits])
     made(typist, shared).act(a_brief(), None, open_walled())
     assert typist.directory.parent.parent == temporary
     assert (shared / "workspaces/tiny-1.txt").read_text() == f"{typist.directory.name}\n"
@@ -319,7 +319,7 @@ def removes(directory: Path) -> str:
     ("does", "doubt"),
     [
         (removes, "solver.py is missing"),
-        (wrote("solver.py", b"x = 1\n\ndef f(:\n"), "solver.py does not parse: line 3: "),
+        (wrote("solver.py", b"x = 1\n\ndef f(:\n"), "solver.py is not valid Python (line 3: "),
         (submits, "solver.py is unchanged since the last verdict"),
     ],
 )
@@ -337,6 +337,14 @@ def test_a_submission_that_would_waste_its_turn_is_held_back_once(
     assert doubt in held
     assert "type submit again to submit anyway" in held
     assert [doubt in line["text"] for line in logged.of("refused")] == [True]
+
+
+def test_a_first_submission_of_untouched_targets_is_held_back_once(open_walled: Open, shared: Path) -> None:
+    typist = Typist([submits, submits])
+    made(typist, shared).act(a_brief(), None, open_walled())
+    assert not typist.does
+    [held] = [text for text in typist.shown if "Nothing was submitted" in text]
+    assert_message(held.replace("\n", " "), "solver.py is still as the repository delivered it", "type submit again")
 
 
 def test_another_doubt_after_a_change_is_another_question(open_walled: Open, shared: Path) -> None:
@@ -358,7 +366,7 @@ def test_giving_up_is_never_held_back(open_walled: Open, shared: Path) -> None:
 
 
 def test_control_characters_do_not_reach_the_terminal(open_walled: Open, shared: Path) -> None:
-    typist = Typist([submits])
+    typist = Typist([submits, submits])
     brief = replace(a_brief(), instruction="Write \x1b]0;title\x07 it.", title="\x1b[2Jgone")
     made(typist, shared).act(brief, None, open_walled())
     assert "\x1b" not in "".join(typist.shown)

@@ -16,7 +16,6 @@ from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.prompts import ESCAPED
 from pytest_recode.agents.protocol import render
 from pytest_recode.agents.recode import KIND, ReCode
-from pytest_recode.agents.step_checks import untouched
 from pytest_recode.agents.tool_execution import execute
 from pytest_recode.agents.tools import TOOLS
 from pytest_recode.agents.workspace import SandboxWorkspace
@@ -26,7 +25,7 @@ from pytest_recode.models import Message, Reply, Usage
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.task import Environment, Limits
 from tests.agents.conftest import Open
-from tests.agents.scripted import REPO, USAGE, Answer, Logged, Scripted, a_brief, a_context, calls
+from tests.agents.scripted import USAGE, Answer, Logged, Scripted, a_brief, a_context, calls
 from tests.messages import assert_message
 
 RIGHT = "def solve(x):\n    return 2 * x"
@@ -82,13 +81,6 @@ def test_it_writes_and_submits(open_workspace: Open) -> None:
 
 def resume(played: Played, **changed: bool) -> None:
     played.agent.restore(json.loads(json.dumps({**played.agent.state(), **changed})))
-
-
-def test_untouched_targets_are_named() -> None:
-    brief = a_brief(targets=("solver.py", "lib/helpers.py"))
-    assert untouched(brief, REPO).startswith("solver.py and lib/helpers.py are still as the repository delivered them.")
-    assert untouched(brief, {**REPO, "solver.py": b""}).startswith("lib/helpers.py is still as the repository")
-    assert untouched(a_brief(), {}) == ""
 
 
 @pytest.mark.parametrize("native", [False, True])
@@ -484,13 +476,13 @@ def test_an_edit_keeps_the_line_ends_of_the_file(open_walled: Open) -> None:
         (
             RIGHT,
             "def solve(x):\n    return (",
-            " Note: solver.py is not valid Python now, and was before (line 2: '(' was never closed).",
+            " Note: solver.py is not valid Python (line 2: '(' was never closed), and was before this change.",
         ),
-        ("def solve(", "def solve(:", " Note: solver.py is not valid Python now (line 1: invalid syntax)."),
+        ("def solve(", "def solve(:", " Note: solver.py is not valid Python (line 1: invalid syntax)."),
         ("def solve(", RIGHT, ""),
-        (RIGHT, "x = '\0'", " Note: solver.py is not valid Python now, and was before ("),
-        (RIGHT, "x = " + "(" * 3000, " Note: solver.py is not valid Python now, and was before ("),
-        (RIGHT, "x = " + "-" * 200_000 + "1", " Note: solver.py is not valid Python now, and was before ("),
+        (RIGHT, "x = '\0'", "), and was before this change."),
+        (RIGHT, "x = " + "(" * 3000, "), and was before this change."),
+        (RIGHT, "x = " + "-" * 200_000 + "1", "), and was before this change."),
     ],
 )
 def test_a_write_that_leaves_no_python_says_so(open_walled: Open, before: str, text: str, words: str) -> None:
@@ -535,9 +527,7 @@ def test_an_edit_that_leaves_no_python_says_so(open_walled: Open) -> None:
     actions = [Action(kind="edit", arguments={"path": "solver.py", "old": old, "new": new}) for old, new in edits]
     played = Played(workspace, *(render(Step(actions=(action,))) for action in actions), steps=2)
     played.turn()
-    assert played.results()[0].startswith(
-        "Edited solver.py at line 2. Note: solver.py is not valid Python now, and was before ("
-    )
+    assert played.results()[0].startswith("Edited solver.py at line 2. Note: solver.py is not valid Python (")
     assert played.results()[1] == "Edited solver.py at line 1. Note: solver.py is empty now."
 
 

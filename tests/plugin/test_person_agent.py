@@ -241,6 +241,7 @@ def test_the_episodes_time_limit_does_not_count_but_a_timeout_of_the_user_does(
     make_task(manifest="limits: {episode_seconds: 0.001}\n")
     with terminal(pytester.path, *KEPT, "--recode-feedback=L0") as person:
         place = directory(person)
+        (place / "answer.py").write_text(HALF)
         person.type("submit\n")
         person.until(PROMPT)
         (place / "answer.py").write_text(RIGHT)
@@ -288,9 +289,11 @@ def test_auto_never_runs_a_persons_code_without_isolation(
 def test_turns_of_a_person_are_not_replayed(make_task: MakeTask, pytester: pytest.Pytester, recode: Run) -> None:
     make_task()
     with terminal(pytester.path, *KEPT, "--recode-feedback=L4") as person:
+        (directory(person) / "answer.py").write_text(HALF)
         for answer in ("submit", "give up"):
-            person.until(PROMPT)
             person.type(f"{answer}\n")
+            if answer == "submit":
+                person.until(PROMPT)
         person.end()
     result = recode("--recode-replay-feedback=out", "--recode-feedback=L0")
     assert result.ret == pytest.ExitCode.USAGE_ERROR

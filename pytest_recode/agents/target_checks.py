@@ -1,0 +1,42 @@
+"""Say what is doubtful about targets that are about to be handed in: nothing was written, no Python, lost definitions.
+
+Called by every agent that hands in or changes files. Pure functions of files: nothing is executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_recode.agents.python_source import names_in, syntax_error, without
+from pytest_recode.task import Files
+from pytest_recode.wording import some_of
+
+
+def untouched(targets: Sequence[str], files: Files, repo: Files) -> str:
+    """A sentence that names the targets in which nothing was written; "" if there are none."""
+    unwritten = [path for path in targets if files.get(path) == repo.get(path)]
+    delivered, absent = [path for path in unwritten if path in repo], [path for path in unwritten if path not in repo]
+    as_delivered = (
+        "is still as the repository delivered it"
+        if len(delivered) == 1
+        else "are still as the repository delivered them"
+    )
+    sentences = [
+        f"{' and '.join(delivered)} {as_delivered}." if delivered else "",
+        f"{' and '.join(absent)} {'does' if len(absent) == 1 else 'do'} not exist." if absent else "",
+    ]
+    return " ".join(filter(None, sentences))
+
+
+def not_python(path: str, text: str) -> str:
+    """A clause that says why the text of a Python file is not valid; "" for valid Python and for other files."""
+    wrong = syntax_error(text) if path.endswith(".py") else None
+    return f"{path} is not valid Python ({wrong})" if wrong is not None else ""
+
+
+def lost_definitions(path: str, before: str, after: str) -> str:
+    """A clause that names the functions, classes and methods of a Python file that a new text of it lacks; "" if it lacks none."""
+    if not path.endswith(".py") or syntax_error(before) is not None or syntax_error(after) is not None:
+        return ""
+    lost = sorted(without(names_in(before), names_in(after)))
+    return f"{path} does not define {some_of([f'`{name}`' for name in lost], 8)} any more" if lost else ""
