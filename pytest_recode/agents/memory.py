@@ -1,13 +1,11 @@
 """The memory of the `recode` agent for one episode: the latest messages, a summary of older ones, and the files seen so far.
 
-Limited in tokens, which are estimated: the characters of a text divided by the characters per token of this model's latest prompt, as
-counted by the provider. (A tokenizer takes seconds to load, and public ones do not match most models.)
+Limited in tokens, which are estimated by the characters per token of this model's latest prompt, as counted by the provider.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -15,20 +13,15 @@ from typing import Any
 from pytest_recode.agents.prompts import cut, fence_for, printable
 from pytest_recode.faults import ModelError, ModelFault
 from pytest_recode.models import Message, Model, Reply, Tool, ToolCall
+from pytest_recode.models.prompt_size import CHARACTERS, characters_of, room_in, tokens_of
 from pytest_recode.records.checkpoint import typed_field
 
 MAX_TOKENS = 40_000
 """Of a memory, however large the model's context window is: every call pays for all of it."""
 MAX_TOKENS_UNKNOWN = 30_000
 """Like MAX_TOKENS, where the size of the context window is not known."""
-OF_EACH_MESSAGE = 4
-"""Tokens that a provider adds to each message."""
 MIN_TOKENS = 1_000
 """Where brief and state fill a window, the provider says so better than an empty memory would."""
-CHARACTERS = 3.5
-"""To a token, until a provider has counted any."""
-MAX_ANSWER_TOKENS = 32_000
-"""Kept free in the window for the answer, or a quarter of it where that is less."""
 MAX_FILE = 16_000
 """Characters of one file kept beside a summary, as of one result."""
 MAX_QUOTED = 6_000
@@ -229,29 +222,7 @@ def limit_of(window: int | None, fixed: int, answer: int | None = None) -> int:
     """
     if window is None:
         return MAX_TOKENS_UNKNOWN
-    if answer is None:
-        answer = min(MAX_ANSWER_TOKENS, window // 4)
-    return max(MIN_TOKENS, min(MAX_TOKENS, window - answer - fixed))
-
-
-def characters_of(prompt: Sequence[Message], beside: int, tokens: int) -> float | None:
-    """Characters per token (1 to 4.5) of a prompt for which the provider counted `tokens`; None if it counted none."""
-    return min(max((size(prompt) + beside) / tokens, 1.0), 4.5) if tokens > 0 else None
-
-
-def tokens_of(messages: Sequence[Message], characters: float) -> int:
-    """An estimate, including the tokens that a provider adds to each message."""
-    return math.ceil(size(messages) / characters) + OF_EACH_MESSAGE * len(messages)
-
-
-def size(messages: Sequence[Message]) -> int:
-    """In characters."""
-    return sum(
-        len(message.content)
-        + len(message.opaque)
-        + sum(len(call.name) + len(call.arguments) for call in message.tool_calls)
-        for message in messages
-    )
+    return max(MIN_TOKENS, min(MAX_TOKENS, room_in(window, answer) - fixed))
 
 
 def size_of_tools(tools: Sequence[Tool]) -> int:

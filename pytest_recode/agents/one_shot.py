@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace, partial_file
-from pytest_recode.agents.context import answer_of, learned_window, no_room, window_of
 from pytest_recode.agents.fences import Found, files
-from pytest_recode.agents.memory import CHARACTERS, MIN_REPEATED, characters_of, limit_of, tokens_of
+from pytest_recode.agents.memory import MIN_REPEATED, limit_of
 from pytest_recode.agents.prompts import (
     ROLE,
     brief_text,
     cut,
     feedback_text,
     fence_for,
+    no_room,
     printable,
     target_files,
     targets_text,
@@ -36,6 +36,7 @@ from pytest_recode.agents.values import DamagedError
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.faults import ModelError, UserError
 from pytest_recode.models import Message, Model, Reply
+from pytest_recode.models.prompt_size import CHARACTERS, answer_of, characters_of, learned_window, tokens_of, window_of
 from pytest_recode.records.checkpoint import model_state, restore_model, typed_field
 from pytest_recode.task import Brief, Files
 

@@ -10,12 +10,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_recode.agents.memory import CHARACTERS, OF_EACH_MESSAGE, size_of_tools
+from pytest_recode.agents.memory import size_of_tools
 from pytest_recode.agents.one_shot import repository_text
 from pytest_recode.agents.prompts import brief_sections, targets_text
 from pytest_recode.agents.recode_h import numbered
 from pytest_recode.agents.step_log import clean
 from pytest_recode.models import Message, Tool
+from pytest_recode.models.prompt_size import CHARACTERS, OF_EACH_MESSAGE
 from pytest_recode.task import Brief
 
 

@@ -225,3 +225,12 @@ def fence_for(text: str) -> str:
     while fence in text:
         fence += "`"
     return fence
+
+
+def no_room(window: int | None) -> str:
+    """Why a turn has ended without an answer."""
+    size = "" if window is None else f" of some {window:,} tokens"
+    return (
+        f"No answer: even without what was done before, the prompt does not fit into the model's context window{size}. The turn has"
+        " ended here, with the targets as they were."
+    )

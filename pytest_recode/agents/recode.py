@@ -22,13 +22,13 @@ from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace
 from pytest_recode.agents.actions import Action, ProtocolError, Step
-from pytest_recode.agents.context import answer_of, learned_window, no_room, window_of
 from pytest_recode.agents.memory import Entry, Memory, limit_of, size_of_tools
 from pytest_recode.agents.outside_code import Known
 from pytest_recode.agents.prompts import (
     brief_text,
     budget_text,
     feedback_text,
+    no_room,
     result_text,
     shown,
     system_text,
@@ -43,6 +43,7 @@ from pytest_recode.agents.tools import TOOLS, from_reply
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.faults import ModelError, UserError
 from pytest_recode.models import Message, Model, Reply, ToolCall, Usage
+from pytest_recode.models.prompt_size import answer_of, learned_window, window_of
 from pytest_recode.records.checkpoint import model_state, restore_model, typed_field
 from pytest_recode.task import Brief, Files, brief_files
 

@@ -13,9 +13,7 @@ from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace
 from pytest_recode.agents.actions import ProtocolError
-from pytest_recode.agents.context import learned_window, no_room
-from pytest_recode.agents.memory import CHARACTERS, tokens_of
-from pytest_recode.agents.prompts import MAX_NAMED, MAX_TARGET, budget_text, cut, printable
+from pytest_recode.agents.prompts import MAX_NAMED, MAX_TARGET, budget_text, cut, no_room, printable
 from pytest_recode.agents.recode_h_memory import History
 from pytest_recode.agents.recode_h_protocol import SHAPE, Command, parse, reflection_of
 from pytest_recode.agents.retrieval import Retrieval, Searches
@@ -25,6 +23,7 @@ from pytest_recode.agents.unfinished import unfinished
 from pytest_recode.episode import TESTS_SAID, Feedback, Move
 from pytest_recode.faults import ModelError, UserError
 from pytest_recode.models import Message, Model, Reply, Usage
+from pytest_recode.models.prompt_size import CHARACTERS, learned_window, tokens_of
 from pytest_recode.records.checkpoint import model_state, restore_model, typed_field
 from pytest_recode.task import Brief, Files, brief_files
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from pytest_recode.agents import AgentKind
-from pytest_recode.agents.memory import CHARACTERS as CHARACTERS
 from pytest_recode.agents.prompt_parts import Part, parts_of
 from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.episode.assembly import agent_context
 from pytest_recode.faults import SandboxError
 from pytest_recode.models import Message, Tool
+from pytest_recode.models.prompt_size import CHARACTERS as CHARACTERS
 from pytest_recode.sandboxes import Connection, Program
 from pytest_recode.settings import Settings
 from pytest_recode.task import Environment, Limits, Parts, Task, brief

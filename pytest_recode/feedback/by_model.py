@@ -3,30 +3,31 @@
 It sees neither hidden tests nor their inputs, unless the run shows their output to the agent as well. As in RECODE-H, it sees
 neither the level nor earlier feedback, so its feedback depends only on the candidate, and turns of all levels can share it. Its text is
 checked: code is removed, text that repeats the reference is requested again, and what then still repeats it is cut.
+
+A prompt that does not fit into the model's context window has less of the paper and of the list of the repository's files. Feedback on such
+a prompt says so in `Feedback.prompt`. Instruction, reference, candidate and verdict are never shortened for the window.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
-from pytest_recode.feedback import prompts, source, test_output
+from pytest_recode.faults import ModelError, ModelFault
+from pytest_recode.feedback import prompts, source
 from pytest_recode.feedback.answers import Answers, Draft, Rules
 from pytest_recode.feedback.audit import TEST_NAME, TESTS, faults, secrets_of
 from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.interfaces import file_of, path_within
-from pytest_recode.feedback.levels import cut, tally
-from pytest_recode.feedback.model_answers import CATEGORIES, FIELDS, WORDS, Part, Style, part_of
+from pytest_recode.feedback.levels import cut
+from pytest_recode.feedback.model_answers import CATEGORIES, FIELDS, Part, Style, part_of
+from pytest_recode.feedback.model_prompt import Refusals, fitting, longest_background, prompt, sound
 from pytest_recode.feedback.researcher import written
 from pytest_recode.models import Message, Model, Usage
 from pytest_recode.task import Files, Parts, Task
-from pytest_recode.verdict import Verdict
 
-MOST_SECTION = 60_000
-"""Maximum characters of each section of the prompt, because a candidate may have any size."""
 MOST_QUOTED = 20_000
 """Maximum characters of an invalid answer that the next prompt repeats."""
 ATTEMPTS = 2
@@ -35,10 +36,11 @@ ATTEMPTS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """The result of the calls: the items, whether the model wrote any of them, and the usage."""
+    """The result of the calls: the items, whether the model wrote any of them, whether a prompt was shortened, and the usage."""
 
     items: tuple[FeedbackItem, ...]
     by_model: bool
+    shortened: bool
     usage: Usage
 
 
@@ -50,15 +52,17 @@ def by_model(model: Model, task: Task, parts: Parts, style: Style = Style()) -> 
     """
 
     hidden = secrets_of(parts, task.oracle)
+    refusals = Refusals()
 
     def answer(turns: Sequence[Turn], level: int) -> Feedback:
         turn = turns[-1]
         derived = derive(task, parts, turn.targets, turn.verdict)
         if level == 0 or not derived:
             return written(task, hidden(), turn, level, derived, "derived")
-        result = _ask(model, task, parts, turn, derived, style, faults(hidden(), turn.targets))
+        result = _ask(model, task, parts, turn, derived, style, faults(hidden(), turn.targets), refusals)
         given = written(task, hidden(), turn, level, result.items, "model" if result.by_model else "derived", style)
-        return replace(given, model=model.name, prompt=prompts.VERSION, usage=result.usage)
+        version = f"{prompts.VERSION} (shortened)" if result.shortened else prompts.VERSION
+        return replace(given, model=model.name, prompt=version, usage=result.usage)
 
     return answer
 
@@ -71,8 +75,8 @@ def _ask(
     derived: tuple[FeedbackItem, ...],
     style: Style,
     faulty: Callable[[str], tuple[str, ...]],
+    refusals: Refusals,
 ) -> Result:
-    messages = prompt(task, parts, turn.targets, turn.verdict, style)
     failing = tuple(item.interface for item in derived)
     others = sound(turn.verdict) if style.scope == "all" else ()
 
@@ -97,18 +101,35 @@ def _ask(
     form = schema(failing, others)
     answers = Answers(rules=rules)
     usage = Usage()
-    for _attempt in range(ATTEMPTS):
-        reply = model.complete(messages, schema=form)
+    longest = background = longest_background(parts)
+    before, again = "", ""
+
+    def messages(most: int) -> list[Message]:
+        first = prompt(task, parts, turn.targets, turn.verdict, style, min(most, background))
+        if not again:
+            return first
+        quoted = cut(before, min(most, MOST_QUOTED)) if most else "(left out)"
+        return [*first, Message(role="assistant", content=quoted or "(empty)"), Message(role="user", content=again)]
+
+    for attempt in range(ATTEMPTS):
+        try:
+            most = max(background, min(len(before), MOST_QUOTED))
+            reply, most = fitting(model, messages, most, form, refusals)
+        except ModelError as error:
+            if not attempt or error.fault is not ModelFault.CONTEXT:
+                raise
+            break  # what the first answer lacks is derived
+        background = min(background, most)
         usage += reply.usage
         answers.add(reply.text)
         problems = answers.problems()
         if not problems:
             break
-        quoted = Message(role="assistant", content=cut(reply.text, MOST_QUOTED) or "(empty)")
-        messages = [*messages[:2], quoted, Message(role="user", content=_again(answers, problems))]
+        before, again = reply.text, _again(answers, problems)
     return Result(
         items=_items(answers, derived),
         by_model=any(draft.fields().keys() - {"category"} for drafts in answers.drafts.values() for draft in drafts),
+        shortened=background < longest,
         usage=usage,
     )
 
@@ -175,52 +196,6 @@ def _item(interface: str, draft: Draft) -> FeedbackItem:
     return FeedbackItem(interface=interface, **fields, authors=dict.fromkeys(fields, "model"))
 
 
-def sound(verdict: Verdict) -> tuple[str, ...]:
-    """The interfaces whose cases all passed."""
-    failing = verdict.failing_interfaces
-    return tuple(name for name in dict.fromkeys(case.interface for case in verdict.cases) if name not in failing)
-
-
-def prompt(
-    task: Task,
-    parts: Parts,
-    candidate: Files,
-    verdict: Verdict,
-    style: Style = Style(),  # noqa: B008  a frozen value
-) -> list[Message]:
-    """The messages for the model. A pure function, so that a run can be repeated."""
-    sections = {
-        "PAPER": parts.paper or "",
-        "INSTRUCTION": parts.instruction,
-        "REPOSITORY": _repository(parts),
-        "REFERENCE": _files(parts.reference, task.targets),
-        "CANDIDATE": _files(candidate, task.targets),
-        "VERDICT": tally(verdict) + (test_output.full(verdict) if style.test_output else ""),
-    }
-    # No text can contain its own digest, so no section can forge its END.
-    key = hashlib.sha256("\0".join(sections.values()).encode(errors="surrogatepass")).hexdigest()[:16]
-    shown = [prompts.SECTION.format(name=name, key=key, text=_bounded(text)) for name, text in sections.items() if text]
-    result = prompts.ASK.format(sections="\n".join(shown), interfaces=", ".join(verdict.failing_interfaces))
-    if style.scope == "all" and (others := sound(verdict)):
-        result += prompts.OTHERS.format(interfaces=", ".join(others))
-    return [
-        Message(role="system", content=_system(style, key)),
-        Message(role="user", content=result + (prompts.BLOCK if parts.slot is not None else "")),
-    ]
-
-
-def _system(style: Style, key: str) -> str:
-    words = prompts.WORDS_ALONE
-    if style.may_have_code:
-        alone = [name for name in WORDS if name not in style.may_have_code]
-        words = prompts.WORDS_WITH_CODE.format(
-            fields=" and ".join(name for name in WORDS if name in style.may_have_code),
-            others=f"{' and '.join(alone)} may not: there, use words and names alone; " if alone else "",
-        )
-    tests = prompts.WITH_TESTS if style.test_output else prompts.WITHOUT_TESTS
-    return prompts.SYSTEM.format(key=key, records=prompts.RECORDS[style.scope], words=words, tests=tests)
-
-
 def schema(failing: Sequence[str], others: Sequence[str] = ()) -> Mapping[str, Any]:
     """JSON schema of the answer; strict enough for providers that enforce one."""
     text = {"type": "string"}
@@ -243,28 +218,3 @@ def schema(failing: Sequence[str], others: Sequence[str] = ()) -> Mapping[str, A
         "required": ["feedbacks"],
         "additionalProperties": False,
     }
-
-
-def _repository(parts: Parts) -> str:
-    """The files of the repository, with the functions and classes of each."""
-    lines = []
-    for path, data in parts.repo.items():
-        tree = source.parse(data).tree if path.endswith(".py") else None
-        names = [node.name for node in (tree.body if tree else ()) if isinstance(node, source.Definition)]
-        lines.append(f"{path}: {', '.join(names)}" if names else path)
-    return "\n".join(lines)
-
-
-def _files(files: Files, names: Sequence[str]) -> str:
-    shown = []
-    for name in names:
-        text = files[name].decode(errors="replace") if name in files else "(no such file)"
-        shown.append(f"### {name}\n{text}")
-    return "\n\n".join(shown)
-
-
-def _bounded(text: str) -> str:
-    if len(text) <= MOST_SECTION:
-        return text
-    half = MOST_SECTION // 2
-    return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[-half:]}"

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from pytest_recode import built_in
-from pytest_recode.agents.memory import CHARACTERS, size_of_tools, tokens_of
+from pytest_recode.agents.memory import size_of_tools
 from pytest_recode.episode.first_prompt import Prompt, first_prompt
 from pytest_recode.formats.directory import load
+from pytest_recode.models.prompt_size import CHARACTERS, tokens_of
 from pytest_recode.settings import Settings, as_played
 
 TASKS = Path(__file__).resolve().parents[2] / "tasks"

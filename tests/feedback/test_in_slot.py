@@ -9,9 +9,9 @@ import pytest
 
 from pytest_recode.feedback import prompts
 from pytest_recode.feedback.answers import Answers, Rules
-from pytest_recode.feedback.by_model import prompt
 from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.levels import corrections, render
+from pytest_recode.feedback.model_prompt import prompt
 from pytest_recode.formats.researchcodebench import FORMAT
 from pytest_recode.slots import laid
 from pytest_recode.task import Parts, Task

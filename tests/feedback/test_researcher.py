@@ -13,15 +13,17 @@ import pytest
 from pytest_recode.episode import Feedback, FeedbackItem, Turn
 from pytest_recode.faults import BudgetSpent, ModelError, ModelFault
 from pytest_recode.feedback import prompts
-from pytest_recode.feedback.by_model import prompt, schema
+from pytest_recode.feedback.by_model import schema
 from pytest_recode.feedback.levels import corrections
 from pytest_recode.feedback.model_answers import Style
+from pytest_recode.feedback.model_prompt import prompt
 from pytest_recode.feedback.researcher import researcher
 from pytest_recode.models import Message, ModelContext, Reply, Usage
 from pytest_recode.models.litellm_ import LitellmModel, make
 from pytest_recode.records.null_ledger import NullLedger
-from tests.chat_server import ChatServer, Script, fault, say
+from tests.chat_server import ChatServer, Script, fault, say, windowed
 from tests.feedback.scene import REFERENCE, STUB, TESTS, case, parts, task, turn
+from tests.messages import assert_message
 
 Serve = Callable[[Script], ChatServer]
 
@@ -740,6 +742,43 @@ def test_a_fault_in_the_second_call_is_an_error_too(chat_server: Serve) -> None:
     server = chat_server([say("no"), fault(401, "key withdrawn")])
     with pytest.raises(ModelError):
         asked(server)
+
+
+LONG = parts(WORDS, paper="".join(f"Sentence {number} of the paper. " for number in range(1000)))
+
+
+@pytest.mark.parametrize("says", ["", "context_length_exceeded: use a shorter prompt, says this context window"])
+def test_a_prompt_has_as_much_of_the_paper_as_the_window_has_room_for(chat_server: Serve, says: str) -> None:
+    server = chat_server(windowed(4_000, lambda _: GOOD, says=says))
+    researches = researcher(task(), LONG, model(server))
+    feedback = researches([FAILED], 4)
+    assert (feedback.source, feedback.prompt) == ("model", f"{prompts.VERSION} (shortened)")
+    refused = len(server.requests) - 1
+    said = server.requests[-1].prompt
+    assert "Sentence 0 of the paper." in said
+    assert "Sentence 999 of the paper." in said
+    assert "characters left out" in said
+    for whole in (REFERENCE, STUB, LONG.instruction):
+        assert whole in said
+    researches([FAILED], 4)
+    assert len(server.requests) == refused + 2, "what a refusal has shown is remembered"
+
+
+def test_a_second_call_that_finds_no_room_leaves_what_the_first_one_gave(chat_server: Serve) -> None:
+    server = chat_server([say(answer(record())), *[fault(400, "no", code="context_length_exceeded")] * 20])
+    feedback = asked(server)
+    assert feedback.source == "model"
+    assert feedback.items[0].description == WORDS["stats.mean"]["description"]
+    assert feedback.items[1].authors["description"] == "derived"
+
+
+def test_a_window_without_room_for_the_code_is_an_error_with_the_next_step(chat_server: Serve) -> None:
+    server = chat_server(windowed(500, lambda _: GOOD))
+    with pytest.raises(ModelError) as caught:
+        researcher(task(), LONG, model(server))([FAILED], 4)
+    assert caught.value.fault is ModelFault.CONTEXT
+    assert_message(str(caught.value), "gpt-5-mini", "500 tokens", "`context:` in --recode-models-file", "another model")
+    assert "Sentence 0" not in server.requests[-1].prompt
 
 
 class Spent:

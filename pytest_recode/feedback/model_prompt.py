@@ -1,0 +1,145 @@
+"""The prompt of a model researcher, and the call that sends it: as much of paper and repository as fits into the context window."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_recode.faults import ModelError
+from pytest_recode.feedback import prompts, source, test_output
+from pytest_recode.feedback.levels import tally
+from pytest_recode.feedback.model_answers import WORDS, Style
+from pytest_recode.models import Message, Model, Reply
+from pytest_recode.models.prompt_size import CHARACTERS, answer_of, learned_window, room_in, tokens_of, window_of
+from pytest_recode.task import Files, Parts, Task
+from pytest_recode.verdict import Verdict
+
+MOST_SECTION = 60_000
+"""Maximum characters of each section of the prompt, because a candidate may have any size."""
+_BACKGROUND = ("PAPER", "REPOSITORY")
+"""Sections that may be shortened further. Without the others, a model cannot know what is wrong."""
+_SHORTEST = 1_000
+"""Characters of a background section below which it is left out."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Refusals:
+    """`window`: the context window in tokens, as far as refused prompts of the episode have shown it."""
+
+    window: int | None = None
+
+
+def fitting(
+    model: Model,
+    prompt: Callable[[int], Sequence[Message]],
+    longest: int,
+    schema: Mapping[str, Any],
+    refusals: Refusals,
+) -> tuple[Reply, int]:
+    """The answer to the longest prompt that fits into the model's context window, and the limit of that prompt.
+
+    `prompt`: the messages if each part that may be shortened has at most so many characters. `longest`: characters of the longest such part.
+    Raises `ModelError` if the prompt does not fit without these parts, or if the model cannot be called.
+    """
+    most = longest
+    while True:
+        messages = prompt(most)
+        tokens, window = tokens_of(messages, CHARACTERS), window_of(model, refusals.window)
+        if window is None or not most or tokens <= room_in(window, answer_of(model)):
+            try:
+                return model.complete(messages, schema=schema), most
+            except ModelError as error:
+                refusals.window = learned_window(error, tokens, refusals.window)
+                if not most:
+                    raise
+        most = most * 3 // 4 if most > _SHORTEST else 0
+
+
+def longest_background(parts: Parts) -> int:
+    """Characters of the longest section that may be shortened."""
+    return min(MOST_SECTION, max(len(parts.paper or ""), len(_repository(parts))))
+
+
+def prompt(
+    task: Task,
+    parts: Parts,
+    candidate: Files,
+    verdict: Verdict,
+    style: Style = Style(),  # noqa: B008  a frozen value
+    background: int = MOST_SECTION,
+) -> list[Message]:
+    """The messages for the model. A pure function, so that a run can be repeated.
+
+    `background`: maximum characters of each section that may be shortened.
+    """
+    sections = {
+        "PAPER": parts.paper or "",
+        "INSTRUCTION": parts.instruction,
+        "REPOSITORY": _repository(parts),
+        "REFERENCE": _files(parts.reference, task.targets),
+        "CANDIDATE": _files(candidate, task.targets),
+        "VERDICT": tally(verdict) + (test_output.full(verdict) if style.test_output else ""),
+    }
+    # No text can contain its own digest, so no section can forge its END.
+    key = hashlib.sha256("\0".join(sections.values()).encode(errors="surrogatepass")).hexdigest()[:16]
+    shown = [
+        prompts.SECTION.format(
+            name=name, key=key, text=_bounded(text, background if name in _BACKGROUND else MOST_SECTION)
+        )
+        for name, text in sections.items()
+        if text
+    ]
+    ask = prompts.ASK.format(sections="\n".join(shown), interfaces=", ".join(verdict.failing_interfaces))
+    if style.scope == "all" and (others := sound(verdict)):
+        ask += prompts.OTHERS.format(interfaces=", ".join(others))
+    return [
+        Message(role="system", content=_system(style, key)),
+        Message(role="user", content=ask + (prompts.BLOCK if parts.slot is not None else "")),
+    ]
+
+
+def sound(verdict: Verdict) -> tuple[str, ...]:
+    """The interfaces whose cases all passed."""
+    failing = verdict.failing_interfaces
+    return tuple(name for name in dict.fromkeys(case.interface for case in verdict.cases) if name not in failing)
+
+
+def _system(style: Style, key: str) -> str:
+    words = prompts.WORDS_ALONE
+    if style.may_have_code:
+        alone = [name for name in WORDS if name not in style.may_have_code]
+        words = prompts.WORDS_WITH_CODE.format(
+            fields=" and ".join(name for name in WORDS if name in style.may_have_code),
+            others=f"{' and '.join(alone)} may not: there, use words and names alone; " if alone else "",
+        )
+    tests = prompts.WITH_TESTS if style.test_output else prompts.WITHOUT_TESTS
+    return prompts.SYSTEM.format(key=key, records=prompts.RECORDS[style.scope], words=words, tests=tests)
+
+
+def _repository(parts: Parts) -> str:
+    """The files of the repository, with the functions and classes of each."""
+    lines = []
+    for path, data in parts.repo.items():
+        tree = source.parse(data).tree if path.endswith(".py") else None
+        names = [node.name for node in (tree.body if tree else ()) if isinstance(node, source.Definition)]
+        lines.append(f"{path}: {', '.join(names)}" if names else path)
+    return "\n".join(lines)
+
+
+def _files(files: Files, names: Sequence[str]) -> str:
+    shown = []
+    for name in names:
+        text = files[name].decode(errors="replace") if name in files else "(no such file)"
+        shown.append(f"### {name}\n{text}")
+    return "\n\n".join(shown)
+
+
+def _bounded(text: str, most: int) -> str:
+    """The beginning and the end of a text that has more than `most` characters, and how many are left out between them."""
+    if len(text) <= most:
+        return text
+    half = most // 2
+    end = text[-half:] if half else ""
+    return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{end}"
