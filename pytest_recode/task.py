@@ -140,8 +140,8 @@ class Task:
     load: Callable[[], Parts] = field(repr=False, compare=False)
     reference: Callable[[], Files] | None = field(default=None, repr=False, compare=False)
     """Returns only the reference, if the format can read it without the repository."""
-    proofs: Callable[[ProofPart], Proofs] | None = field(default=None, repr=False, compare=False)
-    """Reads one part of the proofs."""
+    proofs: Mapping[ProofPart, Callable[[], Proofs]] = field(default_factory=dict, repr=False, compare=False)
+    """Reads a part of the proofs, for each that the task has."""
     paper: Paper = Paper()
     domain: str = ""
     tags: tuple[str, ...] = ()

@@ -22,6 +22,7 @@ from pytest_recode.formats.directory import FORMAT
 from pytest_recode.oracle.judge import KeptGraders, judge
 from pytest_recode.sandboxes import Sandbox, SandboxContext, bubblewrap, process
 from pytest_recode.task import Files, Parts, Task
+from pytest_recode.validation.brief import brief_findings
 from pytest_recode.validation.checks import checks, proofs_of
 from pytest_recode.validation.gradings import CommonGrader
 from pytest_recode.validation.mutants import mutants
@@ -284,6 +285,11 @@ def test_a_lazy_candidate_does_not_solve_it(manifest: Path, sandbox: Sandbox) ->
             assert not verdict.solved, way
             assert set(verdict.failing_interfaces) == set(task.interfaces), way
             assert way != "None" or verdict.passed == 0
+
+
+def test_no_brief_has_code_of_the_reference_or_the_tests() -> None:
+    found = {manifest.parent.name: brief_findings(*read(manifest)) for manifest in MANIFESTS}
+    assert {task: each for task, each in found.items() if any(each)} == {}
 
 
 # what its proofs say

@@ -65,12 +65,14 @@ class Secrets:
 
 
 def secrets(parts: Parts, oracle: Oracle) -> Secrets:
-    tests, beside = _hidden(parts, oracle)
+    tests, beside = hidden_files(parts, oracle)
+    reference = dict.fromkeys(chain(texts(parts.reference).values(), texts(beside).values()))  # search each copy once
+    repo = texts(parts.repo).values()
     return Secrets(
-        reference=Hidden(tuple(dict.fromkeys(chain(_texts(parts.reference), _texts(beside))))),  # search each copy once
-        tests=Hidden(tuple(_texts(tests))),
-        names=names_of(_texts({path: data for path, data in tests.items() if path.endswith(".py")})),
-        brief=tuple(map(words_of, (parts.instruction, parts.paper or "", " ".join(PHRASES), *_texts(parts.repo)))),
+        reference=Hidden(tuple(reference)),
+        tests=Hidden(tuple(texts(tests).values())),
+        names=names_of(texts({path: data for path, data in tests.items() if path.endswith(".py")}).values()),
+        brief=tuple(map(words_of, (parts.instruction, parts.paper or "", " ".join(PHRASES), *repo))),
     )
 
 
@@ -79,7 +81,7 @@ def secrets_of(parts: Parts, oracle: Oracle) -> Callable[[], Secrets]:
     return cache(lambda: secrets(parts, oracle))
 
 
-def _hidden(parts: Parts, oracle: Oracle) -> tuple[Files, Files]:
+def hidden_files(parts: Parts, oracle: Oracle) -> tuple[Files, Files]:
     """The tests, and the other hidden files. If no file is named as the test, all files are tests."""
     named = oracle.beside.test if oracle.beside is not None else oracle.script
     if not named:
@@ -206,7 +208,7 @@ def _overlap(one: Span, other: Span) -> bool:
 
 
 def _known(hidden: Secrets, candidate: Files) -> Sequence[Sequence[str]]:
-    return (*hidden.brief, *map(words_of, _texts(candidate)))
+    return (*hidden.brief, *map(words_of, texts(candidate).values()))
 
 
 def faults(hidden: Secrets, candidate: Files) -> Callable[[str], tuple[str, ...]]:
@@ -295,12 +297,15 @@ def _share(part: int, total: int) -> float:
     return round(part / total, 4) if total else 0.0
 
 
-def _texts(files: Files) -> Iterator[str]:
+def texts(files: Files) -> dict[str, str]:
+    """The files that are text, by path, without those that are too large to be compared."""
+    found = {}
     left = MOST_FILES
-    for data in files.values():
+    for path, data in files.items():
         if len(data) > MOST_FILE or b"\0" in data:
             continue
         left -= len(data)
         if left < 0:
-            return
-        yield data.decode(errors="replace")
+            break
+        found[path] = data.decode(errors="replace")
+    return found

@@ -10,6 +10,8 @@ from pytest_recode.proofs import ProofPart, Proofs, WrongAnswer
 from pytest_recode.simulated.parts import broken
 from pytest_recode.slots import emptied
 from pytest_recode.task import Files, Parts, Task
+from pytest_recode.validation.brief import brief_findings
+from pytest_recode.validation.canary import canary_problem
 
 RAISES = "ValueError"
 """The name of the constant answer that raises this exception."""
@@ -77,7 +79,7 @@ class Check:
 
     `seeded`: grade each answer with several secret seeds. `alone`: in a grader of its own each time, as in an episode. `means_nothing`:
     a case that such an answer passes is weak. `mutated`: the interface whose code in the reference is mutated. `reads`: the part of the
-    proofs that the check needs.
+    proofs that the check needs. `inspects`: the problem and the warning that the task's files show, for a check that grades nothing.
     """
 
     name: str
@@ -88,6 +90,7 @@ class Check:
     means_nothing: bool = False
     mutated: str = ""
     reads: ProofPart | None = None
+    inspects: Callable[[Task, Parts], tuple[str, str]] | None = None
 
 
 def _constant(body: str) -> str:
@@ -97,18 +100,18 @@ def _constant(body: str) -> str:
 
 def proofs_of(task: Task, part: ProofPart | None) -> Proofs:
     """One part of the proofs of `task`, or none; empty if it has none. Raises `UserError`."""
-    return Proofs() if task.proofs is None or part is None else task.proofs(part)
+    return Proofs() if part is None or part not in task.proofs else task.proofs[part]()
 
 
 def checks(task: Task) -> tuple[Check, ...]:
     """The checks of `task`, in the order in which they run."""
     if task.oracle.script:
-        return SLOT_CHECKS
+        return (BRIEF_CHECK, *SLOT_CHECKS)
     if task.oracle.beside is not None:
-        return CHECKS  # one grading of a benchmark's tests takes seconds, so mutants would take hours
+        return (BRIEF_CHECK, *CHECKS)  # one grading of a benchmark's tests takes seconds, so mutants would take hours
     marked = (CANARY_CHECK,) if task.canary else ()
-    proved = PROOF_CHECKS if task.proofs is not None else ()
-    return (*CHECKS, *marked, *proved, *map(_mutants_of, task.interfaces))
+    proved = (check for check in PROOF_CHECKS if check.reads in task.proofs)
+    return (BRIEF_CHECK, *marked, *CHECKS, *proved, *map(_mutants_of, task.interfaces))
 
 
 CHECKS = (
@@ -153,8 +156,10 @@ CHECKS = (
     ),
 )
 
-CANARY_CHECK = Check(name="canary", answers=lambda _task, _parts, _proofs: [], must_solve=True)
-"""Reads the task's files and grades nothing."""
+BRIEF_CHECK = Check(name="brief", answers=lambda *_: [], must_solve=None, inspects=brief_findings)
+CANARY_CHECK = Check(
+    name="canary", answers=lambda *_: [], must_solve=None, inspects=lambda task, _parts: (canary_problem(task), "")
+)
 
 PROOF_CHECKS = (
     Check(

@@ -10,8 +10,7 @@ from pytest_recode.feedback.audit import leaks_of
 from pytest_recode.oracle import judge
 from pytest_recode.proofs import WrongAnswer
 from pytest_recode.task import Task
-from pytest_recode.validation.canary import canary_problem
-from pytest_recode.validation.checks import CANARY_CHECK, Answer, Check, proofs_of
+from pytest_recode.validation.checks import Answer, Check, proofs_of
 from pytest_recode.validation.gradings import CommonGrader, Gradings, failing
 from pytest_recode.validation.handed_on import handed_on
 from pytest_recode.validation.mutation_check import check_mutants, untried
@@ -58,6 +57,16 @@ def _validate(
 ) -> Validation:
     task = common.task
     parts = task.load()
+    if check.inspects is not None:
+        wrong, weak = check.inspects(task, parts)
+        return Validation(
+            check=check.name,
+            problem=legible(wrong),
+            warning=weak,
+            seconds=0.0,
+            isolation=common.sandbox.isolation,
+            answers=0,
+        )
     proofs = proofs_of(task, check.reads)
     common.sandbox.ready(task.environment)
     gradings = Gradings(parts, common, graded)
@@ -103,8 +112,6 @@ def _validate(
             *handed_on(parts.tests, task.interfaces),
             *unmet(task, common.sandbox),
         ]
-    if check.name == CANARY_CHECK.name:
-        problems += filter(None, [canary_problem(task)])
     return Validation(
         check=check.name,
         problem=legible("\n\n".join(problems)),

@@ -153,7 +153,7 @@ def test_validation_reports_the_checks_with_seconds_and_writes_nothing(
 ) -> None:
     make_task()
     result = recode(workers, "-v", "--recode-validate")
-    result.assert_outcomes(passed=6)
+    result.assert_outcomes(passed=7)
     assert not (pytester.path / "recode-out").exists()
     text = words(result)
     for check in ("reference", "untouched repository", "empty target", "constant answers"):
@@ -165,7 +165,7 @@ def test_validation_reports_the_checks_with_seconds_and_writes_nothing(
 def test_validation_finds_a_wrong_reference(make_task: Callable[..., Path], recode: Run, workers: str) -> None:
     make_task(files={"reference/answer.py": "def twice(x):\n    return x\n\n\ndef half(x):\n    return x\n"})
     result = recode(workers, "--recode-validate")
-    result.assert_outcomes(passed=3, failed=3)
+    result.assert_outcomes(passed=4, failed=3)
     assert "tiny: the reference fails 1 of 2 cases with seed " in words(result)
 
 
@@ -180,7 +180,7 @@ def test_validation_finds_tests_that_say_nothing(
     )
     make_task(files={"tests/test_answer.py": tests})
     result = recode(workers, "--recode-validate")
-    result.assert_outcomes(passed=3, failed=3)
+    result.assert_outcomes(passed=4, failed=3)
     text = words(result)
     assert "tiny: the untouched target solves the task: its tests prove nothing." in text
     assert "tiny: a target that answers an empty array to everything solves the task: its tests prove nothing." in text
@@ -201,7 +201,7 @@ def test_validation_finds_a_case_that_an_empty_array_passes(
     )
     make_task(files={"tests/test_answer.py": FILES["tests/test_answer.py"] + weak})
     result = recode(workers, "--recode-validate")
-    result.assert_outcomes(passed=6)
+    result.assert_outcomes(passed=7)
     assert result.ret == pytest.ExitCode.OK  # as docs/how-to/write-a-task.md says
     text = words(result)
     assert "tiny constant answers weak" in text

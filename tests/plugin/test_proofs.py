@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.messages import assert_line
 from tests.plugin.conftest import FILES, MakeTask, words
 
 Run = Callable[..., pytest.RunResult]
@@ -34,7 +35,7 @@ pytestmark = pytest.mark.alone
 def test_a_proved_task(make_task: MakeTask, recode: Run, workers: str) -> None:
     make_task(files=PROVED)
     result = recode(workers, "-v", "--recode-validate")
-    result.assert_outcomes(passed=8)
+    result.assert_outcomes(passed=9)
     text = words(result)
     assert re.search(r"tiny right answers ok \d", text)
     assert re.search(r"tiny wrong answers ok \d", text)
@@ -45,9 +46,11 @@ def test_a_proved_task(make_task: MakeTask, recode: Run, workers: str) -> None:
     assert "tiny: mutants 100 % of 9, 1 wrong answer, 3 seeds ===" in text
 
 
-def test_a_check_without_anything_to_grade_has_no_row(make_task: MakeTask, recode: Run) -> None:
-    make_task(files={**PROVED, "proofs/right/sum/answer.py": None})
-    text = words(recode("--recode-validate", "-k", "right or wrong or empty"))
+def test_a_check_without_anything_to_grade_is_not_collected(make_task: MakeTask, recode: Run) -> None:
+    make_task(files={**PROVED, "proofs/right/sum/answer.py": None, "proofs/right/.DS_Store": ""})
+    result = recode("--recode-validate", "-k", "right or wrong or empty")
+    result.assert_outcomes(passed=2, deselected=6)
+    text = words(result)
     assert re.search(r"tiny empty target ok \d", text)
     assert re.search(r"tiny wrong answers ok \d", text)
     assert "tiny right" not in text
@@ -251,7 +254,7 @@ def test_a_mistake_in_a_part_of_the_proofs_stops_only_the_check_that_reads_it(
 ) -> None:
     make_task(files={**IN_CHANGES, **files})
     result = recode("--recode-validate")
-    result.assert_outcomes(passed=7, errors=1)
+    result.assert_outcomes(passed=8, errors=1)
     assert f"tiny {check} error" in words(result)
 
 
@@ -459,10 +462,16 @@ def test_sentences_of_the_instruction_that_no_wrong_answer_quotes(make_task: Mak
     assert "no wrong answer quotes:" not in words(recode("--recode-validate", "-k", "wrong", "-v"))
 
 
-def test_a_task_whose_files_lack_its_canary_fails(make_task: MakeTask, recode: Run) -> None:
-    make_task(manifest="canary: recode-canary 8b6f0c9e-3f57-4c5d-9d0e-2a1b3c4d5e6f\n")
-    result = recode("--recode-validate", "-k", "reference or canary")
-    result.assert_outcomes(passed=1, failed=1)
+def test_a_task_whose_files_lack_its_canary_or_show_its_reference_fails(make_task: MakeTask, recode: Run) -> None:
+    lines = "".join(f"    total += x ** {power} / {power}\n" for power in range(2, 9))
+    code = f"def half(x):\n    total = 0.0\n{lines}    return x / 2 + 0 * total\n"
+    make_task(
+        manifest="canary: recode-canary 8b6f0c9e-3f57-4c5d-9d0e-2a1b3c4d5e6f\n",
+        files={"reference/answer.py": f"def twice(x):\n    return 2 * x\n\n\n{code}", "paper.md": f"So:\n\n{code}"},
+    )
+    result = recode("--recode-validate", "-k", "reference or canary or brief")
+    result.assert_outcomes(passed=1, failed=2)
+    assert_line(result.stdout.str(), "paper.md:3", "reference/answer.py:5-14", "in words or formulas")
     assert "of its files lack the canary of task.yaml: " in words(result)
     assert re.search(r"tiny reference ok \d.* tiny canary problem \d", words(result))
 
@@ -474,7 +483,7 @@ def test_a_task_that_cannot_be_read_stops_the_others_unless_the_user_says_otherw
     make_task()
     make_task("wrong", manifest="no_such_key: 1\n")
     stopped = words(recode("--recode-validate"))
-    assert "not run: all 6 checks" in stopped
+    assert "not run: all 7 checks" in stopped
     assert "episode" not in stopped
     assert "not run: 1 check " in words(recode("--recode-validate", "-k", "empty"))
     result = recode(workers, "--recode-validate", "-k", "empty", "--continue-on-collection-errors")

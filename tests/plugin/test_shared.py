@@ -59,7 +59,7 @@ class Cheat:
 
 CHEAT = AgentKind(make=Cheat, needs_model=False)
 '''
-CHECKS = 6
+CHECKS = 7
 WEAKER = "verdicts of shared judging are weaker (docs/explanation/oracle.md)"
 
 
@@ -134,7 +134,7 @@ def test_validation_finds_tests_that_pass_anything(make_task: MakeTask, recode: 
     tests = {"tests/test_answer.py": "def test_twice():\n    import answer\n"}
     make_task("together", files=tests, manifest=SHARED)
     result = recode("--recode-validate")
-    result.assert_outcomes(passed=3, failed=CHECKS - 3)
+    result.assert_outcomes(passed=4, failed=CHECKS - 4)
     assert "together: the empty target solves the task: its tests prove nothing." in words(result)
 
 

@@ -69,7 +69,7 @@ def test_validation(papers: Path, recode: Run) -> None:
     assert "'floor at zero'" in output or "floor at zero" in output
     outcomes = result.parseoutcomes()
     assert outcomes.get("failed", 0) == 1  # a weak oracle: without its block the tests pass
-    assert outcomes["passed"] == 17
+    assert outcomes["passed"] == 23
     assert "the tests pass with the removed block" in output
     assert "(a weak oracle)" in output
     result.stdout.no_fnmatch_line("*taken for tampering*")

@@ -211,7 +211,7 @@ def test_the_facts_are_in_the_record(dataset: Path, recode: Run, results: Result
 @pytest.mark.slow
 def test_validation(dataset: Path, recode: Run) -> None:
     result = recode("-v", *ENVIRONMENTS, "--recode-validate", "-k", "annotation_1 or annotation_2")
-    result.assert_outcomes(passed=8)
+    result.assert_outcomes(passed=10)
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from pytest_recode.formats import Format
 from pytest_recode.formats.directory.parts import is_test, read_parts
 from pytest_recode.formats.document import At, Document, fault, read
 from pytest_recode.formats.fields import mapping, number, one_of, several, text, whole, wrong
-from pytest_recode.formats.files import IMPORTABLE, RELATIVE, entries_of
+from pytest_recode.formats.files import IMPORTABLE, RELATIVE, entries_of, is_of_a_tool
 from pytest_recode.formats.links import link_refused, refuse_links
 from pytest_recode.task import SECRET, Environment, Limits, Oracle, Paper, Task
 
@@ -68,7 +68,10 @@ def load(path: Path) -> tuple[Task, ...]:
             targets=targets,
             interfaces=interfaces,
             load=partial(read_parts, root, targets, interfaces, limits.disk_mb),
-            proofs=partial(_read_proofs, root, targets, interfaces, limits.disk_mb) if "proofs" in names else None,
+            proofs={
+                part: partial(_read_proofs, root, targets, interfaces, limits.disk_mb, part)
+                for part in (_proof_parts(root) if "proofs" in names else ())
+            },
             paper=Paper(**values.get("paper", {})),
             domain=values.get("domain", ""),
             tags=values.get("tags", ()),
@@ -81,6 +84,15 @@ def load(path: Path) -> tuple[Task, ...]:
             oracle=Oracle(**values.get("oracle", {})),
         ),
     )
+
+
+def _proof_parts(root: Path) -> Iterator[ProofPart]:
+    """The parts of the proofs that have entries; reading any of them reports files that do not belong to `proofs/`."""
+    yield "equivalent"
+    for part in ("right", "wrong"):
+        entries = root / "proofs" / part
+        if entries.is_file() or (entries.is_dir() and not all(is_of_a_tool(each.name) for each in entries.iterdir())):
+            yield part
 
 
 def _read_proofs(
