@@ -30,6 +30,7 @@ from pytest_recode.oracle.switchboard import (
     Switchboard,
     how_it_ended,
     launch,
+    not_if_disk_was_full,
     not_if_stopped_since,
 )
 from pytest_recode.sandboxes import Connection, Sandbox
@@ -223,6 +224,7 @@ class _SeparateGrading:
             frames.send_message(grader, start, time.monotonic() + START_SECONDS)
         except (ConnectionError, TimeoutError):
             how = grader.kill()
+            not_if_disk_was_full("grader", how)
             raise SandboxError(f"the grader did not read the task's files{f': it {how}' if how else ''}") from None
         return grader
 
@@ -269,6 +271,7 @@ class _SeparateGrading:
                 self._grader_ended(f"the test did not end within {self.limits.test_seconds:g} s", "timeout")
             except (EOFError, ConnectionError):
                 how = how_it_ended(grader) or "closed its pipe"
+                not_if_disk_was_full("grader", how)
                 self._grader_ended(f"the grader {how}", "died")
             except frames.WireError as error:
                 self._grader_ended(f"the grader sent a malformed message ({error})", "died")

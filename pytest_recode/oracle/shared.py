@@ -20,7 +20,7 @@ from pytest_recode.inside.wire import frames, messages
 from pytest_recode.oracle.patience import Patience
 from pytest_recode.oracle.programs import SHARED_BESIDE, SHARED_PYTEST, SHARED_UNITTEST, import_roots
 from pytest_recode.oracle.steps import exception_of
-from pytest_recode.oracle.switchboard import how_it_ended, launch, not_if_stopped_since
+from pytest_recode.oracle.switchboard import how_it_ended, launch, not_if_disk_was_full, not_if_stopped_since
 from pytest_recode.sandboxes import Connection, Program, Sandbox
 from pytest_recode.task import Files, Oracle, Parts, Task
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict, legible
@@ -167,7 +167,9 @@ class _SharedGrading:
             patience = _START_SECONDS + _REFERENCE_SECONDS
             first = messages.learned(frames.receive_message(connection, _MESSAGE_LIMIT, time.monotonic() + patience))
         except (ConnectionError, EOFError, TimeoutError, frames.WireError) as error:
-            raise SandboxError(f"the judge did not read the task's files: {connection.kill() or error}") from None
+            how = connection.kill()
+            not_if_disk_was_full("judge", how)
+            raise SandboxError(f"the judge did not read the task's files: {how or error}") from None
         self._learned(first)
 
     def _deadline(self) -> float:

@@ -6,12 +6,14 @@ of the answer.
 
 from __future__ import annotations
 
+import errno
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
-from pytest_recode.faults import SandboxError
+from pytest_recode.faults import MACHINE_STEPS, MachineError, SandboxError
 from pytest_recode.inside.runtime.linux_isolation import FROM_OUTSIDE
+from pytest_recode.inside.runtime.monitor import ON_FULL_DISK
 from pytest_recode.inside.wire import frames, messages
 from pytest_recode.oracle.patience import Patience
 from pytest_recode.oracle.programs import CANDIDATE, import_roots
@@ -171,6 +173,7 @@ class Switchboard:
             frames.receive_message(candidate, _READY_LIMIT, deadline)
         except (ConnectionError, EOFError, TimeoutError, frames.WireError) as error:
             how = candidate.kill()
+            not_if_disk_was_full("candidate's process", how)
             raise SandboxError(f"the candidate's process did not read its files: {how or error}") from None
         except BaseException:
             candidate.kill()
@@ -267,6 +270,12 @@ def how_it_ended(connection: Connection) -> str:
             f"a sandbox {what}: the kernel does this when the machine runs out of memory; give it more, or use fewer workers"
         )
     return how
+
+
+def not_if_disk_was_full(name: str, how: str) -> None:
+    """Raise `MachineError` if a program without candidate code ended because its files, which are on a disk of this machine, found no room."""
+    if how.endswith(ON_FULL_DISK):
+        raise MachineError(f"the {name} {how}: {MACHINE_STEPS[errno.ENOSPC]}")
 
 
 def not_if_stopped_since(start: float) -> None:

@@ -9,7 +9,7 @@ from multiprocessing.connection import Client, Connection
 from multiprocessing.reduction import recv_handle
 
 from pytest_recode import sandboxes
-from pytest_recode.faults import SandboxError, UserError
+from pytest_recode.faults import SandboxError
 from pytest_recode.sandboxes import Program, Sandbox, SandboxContext
 from pytest_recode.sandboxes.launch_server import WAITED, Launch, LaunchAddress, Refused
 from pytest_recode.sandboxes.local_connection import WITH_PARENT, LocalConnection
@@ -50,7 +50,7 @@ class LaunchClient:
             )
             refused = server.recv()
             if refused is not None:
-                raise _error(refused)
+                raise refused.fault(refused.message)
             wire = socket.socket(fileno=recv_handle(server))
             wire.set_inheritable(False)
         except (OSError, EOFError, RuntimeError) as error:  # `RuntimeError`: no descriptor is left for the wire
@@ -84,7 +84,7 @@ class LaunchClient:
         except (OSError, EOFError):  # the controlling process is gone, and all programs with it
             return WITH_PARENT
         if isinstance(ended, Refused):
-            raise _error(ended)
+            raise ended.fault(ended.message)
         return str(ended)
 
     def _release(self, number: int, server: Connection) -> None:
@@ -101,7 +101,3 @@ def _waited(server: Connection) -> float:
         return float(server.recv())
     except (OSError, EOFError):  # the controlling process is gone
         return 0.0
-
-
-def _error(refused: Refused) -> Exception:
-    return UserError(refused.message) if refused.user else SandboxError(refused.message)

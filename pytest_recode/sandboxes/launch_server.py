@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection, Listener, answer_challenge, d
 from multiprocessing.reduction import send_handle
 from secrets import token_bytes
 
-from pytest_recode.faults import SandboxError, UserError
+from pytest_recode.faults import MachineError, SandboxError, UserError
 from pytest_recode.owned_directory import make_directory
 from pytest_recode.sandboxes import Program, Sandbox, SandboxContext, SandboxKind
 from pytest_recode.sandboxes.local_connection import LocalConnection
@@ -50,10 +50,10 @@ class Launch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """Why a launch or an end failed. `user`: it is the user's to correct."""
+    """Why a launch or an end failed, and whose fault it is."""
 
     message: str
-    user: bool
+    fault: type[UserError | SandboxError]
 
 
 class LaunchServer:
@@ -128,10 +128,8 @@ class LaunchServer:
     def _launch(self, asked: Launch) -> LocalConnection | Refused:
         try:
             launched = self._sandbox(asked).launch(asked.program, asked.environment, asked.limits)
-        except UserError as error:
-            return Refused(message=str(error), user=True)
-        except (SandboxError, OSError) as error:
-            return Refused(message=str(error), user=False)
+        except (UserError, SandboxError, OSError) as error:
+            return _refused(error)
         assert isinstance(launched, LocalConnection)  # of a kind that is `local`
         return launched
 
@@ -149,4 +147,9 @@ def _ended(launched: LocalConnection, grace: float) -> str | Refused:
     try:
         return launched.end(grace)
     except SandboxError as error:
-        return Refused(message=str(error), user=False)
+        return _refused(error)
+
+
+def _refused(error: Exception) -> Refused:
+    faults: tuple[type[UserError | SandboxError], ...] = (UserError, MachineError)
+    return Refused(message=str(error), fault=next((each for each in faults if isinstance(error, each)), SandboxError))

@@ -165,18 +165,37 @@ def test_a_disk_without_room_is_found_before_anything_is_asked(make_task: MakeTa
     assert f"--recode-out={disk}/out: 64 KiB are free there" in words(result)
 
 
+@pytest.mark.parametrize(
+    ("size", "args", "full"),
+    [
+        (
+            "12m",
+            ["-n2"],
+            "disk is full",
+        ),  # the controlling process launches, and a worker has to learn the kind of its error
+        ("20m", [], "when the disk of its files was full"),
+    ],
+    ids=["before the launch", "while the grader writes its files"],
+)
 def test_a_full_temporary_directory_is_a_fault_of_the_machine(
-    make_task: MakeTask, recode: Run, disk: Path, monkeypatch: pytest.MonkeyPatch, pytester: pytest.Pytester
+    make_task: MakeTask,
+    recode: Run,
+    disk: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    pytester: pytest.Pytester,
+    size: str,
+    args: list[str],
+    full: str,
 ) -> None:
     """The grader cannot write its files there, and would end without a word. Python chooses the directory once, and not a full one."""
-    make_task()
-    (disk / "of-somebody-else").write_bytes(b"x" * (11 << 20))
+    (make_task() / "tests/data.bin").write_bytes(b"x" * (24 << 20))
+    mounted("-o", f"remount,size={size}", str(disk))
     monkeypatch.setenv("TMPDIR", str(disk))
-    result = recode("--recode-agent=reference", "--recode-out=out", fresh=True)
+    result = recode("--recode-agent=reference", "--recode-out=out", *args, fresh=True)
     result.assert_outcomes(errors=1)
     [record] = [json.loads(line) for line in (pytester.path / "out/results.jsonl").read_text().splitlines()]
     assert record["error"]["kind"] == "machine"
-    assert_message(record["error"]["message"], f"{disk} is full", "free space there", "TMPDIR")
+    assert_message(record["error"]["message"], full, "free space there", "TMPDIR")
 
 
 NO_LOCKS = """\

@@ -18,6 +18,9 @@ from . import control_group, linux_isolation, memory_use, socket_memory, starvat
 POLL_SECONDS = 0.05
 INODES_PER_MIB = 256
 _BY_KILL = 0  # SI_USER
+ON_FULL_DISK = " when the disk of its files was full"
+"""How a program ended that has its files on a disk of this machine, after the way it ended."""
+_FULL = 64 << 10  # bytes: with less, a write of almost any size fails
 ASKED = signal.SIGUSR1
 WAKING = [signal.SIGCHLD, signal.SIGTERM, ASKED]  # a child has ended; check whether to end; say how long it had to wait
 
@@ -59,7 +62,7 @@ def watch(
         if group.has_killed():
             return f"out of memory ({limits.memory_mb} MiB)"
         if status is not None:
-            return linux_isolation.ending(status)
+            return linux_isolation.ending(status) + (ON_FULL_DISK if status and _disk_is_full(limits.directory) else "")
         if gone is not None and gone():
             return ""
         if not limits.persistent:
@@ -113,6 +116,15 @@ def files_past(limits: Limits) -> bool:
         if found.f_files - found.f_ffree > most_files(limits):
             return True
     return False
+
+
+def _disk_is_full(directory: str) -> bool:
+    """Whether the disk of a launch without namespaces has no room. A tmpfs of its own is limited by the task: then False."""
+    try:
+        disk = os.statvfs(directory)
+    except OSError:  # also where there is no such directory
+        return False
+    return disk.f_bavail * disk.f_frsize < _FULL or disk.f_files > 0 == disk.f_favail
 
 
 def reap(pid: int) -> int | None:
