@@ -37,9 +37,10 @@ def main() -> None:
 
 
 def of_every_machine(lines: list[str]) -> list[str]:
-    """The lines without those, and without the duration, that differ from machine to machine."""
+    """The lines without those, and without the duration and the kind of memory limit, that differ from machine to machine."""
     own = re.compile(r"(rootdir|plugins|platform|cachedir|configfile|metadata|hypothesis|testpaths)")
-    return [re.sub(r" in [\d.]+s( \([\d:]+\))?", "", line) for line in lines if not own.match(line)]
+    differs = re.compile(r" in [\d.]+s( \([\d:]+\))?|; memory limit: .*")
+    return [differs.sub("", line) for line in lines if not own.match(line)]
 
 
 def shown(command: str, *more: str) -> str:

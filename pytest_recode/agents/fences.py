@@ -47,19 +47,19 @@ class Fence:
     @property
     def unclosed(self) -> str:
         """What to tell the model of a piece that is not closed. Only a line of backticks alone closes a fence, as in CommonMark."""
-        told = f"The code fence that line {self.line} opens is not closed: the answer was cut off, or the closing line is missing."
+        fault = f"The code fence that line {self.line} opens is not closed: the answer was cut off, or the closing line is missing."
         if not self.inner:
-            return told
+            return fault
         rows = self.text.split("\n")
         lines = [f"line {at} ({shown(rows[at - self.line - 1])})" for at in self.inner]
         return (
-            f"{told} A closing line holds nothing else: one with words opens another fence, as here {some_of(lines, 3)}. If the code itself"
+            f"{fault} A closing line holds nothing else: one with words opens another fence, as here {some_of(lines, 3)}. If the code itself"
             " has such a line, use a fence of four backticks."
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ExtractedFiles:
     """Text by target, and the faults of the answer, for the model."""
 
     files: Mapping[str, str]
@@ -68,7 +68,7 @@ class Found:
 
 def fences(text: str) -> tuple[Fence, ...]:
     """All fences in order. Within a fence, a line of backticks with words opens a nested one (a docstring may contain an example)."""
-    found: list[Fence] = []
+    pieces: list[Fence] = []
     lines = text.split("\n")
     at = ended = 0
     while at < len(lines):
@@ -88,7 +88,7 @@ def fences(text: str) -> tuple[Fence, ...]:
             if depth:
                 body.append(lines[at])
             at += 1
-        found.append(
+        pieces.append(
             Fence(
                 info=opener["info"].strip(),
                 text="\n".join(body),
@@ -100,7 +100,7 @@ def fences(text: str) -> tuple[Fence, ...]:
             )
         )
         ended = at
-    return tuple(found)
+    return tuple(pieces)
 
 
 def whole(text: str) -> tuple[Fence, ...]:
@@ -123,7 +123,7 @@ def unsure(piece: Fence) -> bool:
     return _is_python(piece) and ends_in_a_string(piece.text)
 
 
-def files(text: str, targets: Sequence[str], repo: Files | None = None) -> Found:
+def files(text: str, targets: Sequence[str], repo: Files | None = None) -> ExtractedFiles:
     """The block of each target: of those that are whole, the one that is named most surely, and of several such the last.
 
     A block is for the target that its fence or its first line names, else for the one that the text directly above names. With a single
@@ -132,7 +132,7 @@ def files(text: str, targets: Sequence[str], repo: Files | None = None) -> Found
     try:
         pieces = whole(text)
     except DamagedError as damage:
-        return Found(files={}, problems=(f"{damage} Nothing was written.",))
+        return ExtractedFiles(files={}, problems=(f"{damage} Nothing was written.",))
     claims = [(piece, *_claim(piece, targets)) for piece in pieces]
     chosen: dict[str, Fence] = {}
     problems: dict[str, str] = {}
@@ -147,10 +147,10 @@ def files(text: str, targets: Sequence[str], repo: Files | None = None) -> Found
         chosen |= {path: answer} if answer else {}
         problems |= {path: problem} if problem else {}
     missing = [path for path in targets if path not in chosen and path not in problems]
-    told = list(problems.values())
+    notes = list(problems.values())
     if missing:
         head = "No block of your answer names" if pieces else "Your answer has no fenced code for"
-        told.append(
+        notes.append(
             f"{head} {', '.join(missing)}: unchanged. Begin the fence with a line such as ```python {missing[0]}"
         )
     unused = [
@@ -161,10 +161,10 @@ def files(text: str, targets: Sequence[str], repo: Files | None = None) -> Found
     if unused and (chosen or missing):
         used = ", ".join(f"{path} is the block that begins in line {piece.line}" for path, piece in chosen.items())
         remainder = "the block of line" if len(unused) == 1 else "the blocks of lines"
-        told.append(
+        notes.append(
             f"{f'In your answer, {used}. ' if used else ''}Not used, because no target is named: {remainder} {', '.join(unused)}."
         )
-    return Found(files={path: _outdented(piece) for path, piece in chosen.items()}, problems=tuple(told))
+    return ExtractedFiles(files={path: _outdented(piece) for path, piece in chosen.items()}, problems=tuple(notes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -110,9 +110,9 @@ class Memory:
         if last is None or len(whole) < MIN_REPEATED or not any(whole in each for each in _texts(last.message)):
             return ""
         return (
-            "your latest write of it that was done"
+            "your latest successful `write` of it"
             if last.message.role == "assistant"
-            else "the latest result of reading it"
+            else "the latest result of `read`"
         )
 
     def holds(self, text: str) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace, partial_file
-from pytest_recode.agents.fences import Found, files
+from pytest_recode.agents.fences import ExtractedFiles, files
 from pytest_recode.agents.memory import MIN_REPEATED, limit_of
 from pytest_recode.agents.prompts import (
     ROLE,
@@ -130,7 +130,7 @@ class OneShot:
             for each in typed_field(state, "past", list)
         )
         self.problems = tuple(typed_field(state, "problems", list))
-        self.window = None if state.get("window") is None else typed_field(state, "window", int)
+        self.window = None if state["window"] is None else typed_field(state, "window", int)
         restore_model(self.model, typed_field(state, "model", dict))
 
     def _ask(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> tuple[list[Message], Reply | None]:
@@ -158,28 +158,28 @@ class OneShot:
         self.past = (*self.past, Past(asked=messages[-1].content, answer=self.problems[0], files=()))
         return Move(steps=1, submitted=False)
 
-    def _read(self, reply: Reply, brief: Brief) -> tuple[Found, bool]:
+    def _read(self, reply: Reply, brief: Brief) -> tuple[ExtractedFiles, bool]:
         """The files that an answer writes, and whether the answer was moved to another indentation."""
         early = unfinished(
             reply, nothing="Nothing was written.", shorter=SHORTER if brief.slot is None else SHORTER_SLOT
         )
         if early and brief.slot is None:
-            return Found(files={}, problems=(early,)), False
+            return ExtractedFiles(files={}, problems=(early,)), False
         if len(reply.text) > MAX_ANSWER:
             told = f"Your answer has {len(reply.text)} characters; at most {MAX_ANSWER} are read. Nothing was written."
-            return Found(files={}, problems=(told,)), False
+            return ExtractedFiles(files={}, problems=(told,)), False
         try:
             text = without_thoughts(plain_lines(reply.text))
         except DamagedError as damage:
-            return Found(files={}, problems=(early or f"{damage} Nothing was written.",)), False
+            return ExtractedFiles(files={}, problems=(early or f"{damage} Nothing was written.",)), False
         if brief.slot is None:
             found = files(text, brief.targets, brief.repo)
             whole = {path: each and f"{each}\n" for path, each in found.files.items()}  # each line ends in a newline
-            return Found(files=whole, problems=found.problems), False
+            return ExtractedFiles(files=whole, problems=found.problems), False
         answer = partial_file.read(text, brief, brief.slot, reindent=self.context.reindent)
         if answer.text is None:
-            return Found(files={}, problems=(early,) if early else answer.problems), False
-        return Found(files={brief.slot.path: answer.text}, problems=answer.problems), answer.reindented
+            return ExtractedFiles(files={}, problems=(early,) if early else answer.problems), False
+        return ExtractedFiles(files={brief.slot.path: answer.text}, problems=answer.problems), answer.reindented
 
     def _prompt(
         self, brief: Brief, feedback: Feedback | None, workspace: Workspace, past: Sequence[Past]

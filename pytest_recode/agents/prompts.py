@@ -178,7 +178,7 @@ def targets_text(brief: Brief, targets: Files, above: Mapping[str, str] | None =
     pieces = []
     for path in brief.targets:
         if place := (above or {}).get(path):
-            pieces.append(f"## {path}\n\n(unchanged: its whole text is in {place}, above)")
+            pieces.append(f"## {path}\n\n(not repeated here: it is exactly as in {place}, above)")
             continue
         if path not in targets:
             pieces.append(f"## {path}\n\n(absent: it does not exist, or is no regular file, or is larger than 1 MiB)")

@@ -108,7 +108,8 @@ class RecodeH:
                 how = "when there was no room left in your context window"
                 break
             usage += reply.usage
-            self._remember("user", result, step)
+            if feedback is not None or step > 1:  # before that there is no result
+                self._remember("user", result, step)
             self._remember("assistant", cut(reply.text, MAX_REMEMBERED).strip() or "(an empty answer)", step)
             submitted, result = self._answer(reply, brief, workspace, found, step)
         if not submitted:
@@ -251,13 +252,13 @@ _NOT_LISTED = frozenset({"__pycache__", ".pytest_cache", ".git"})
 def numbered(path: str, data: bytes | None) -> str:
     """A target with line numbers."""
     if data is None:
-        return f"{path} (the target): absent"
+        return f"{path} (target): absent"
     text = data.decode("utf-8", "replace")
     if not text.strip():
-        return f"{path} (the target): empty"
+        return f"{path} (target): empty"
     text, note = printable(text)
     lines = "\n".join(f"{number:>4} {line}" for number, line in enumerate(text.rstrip("\n").split("\n"), 1))
-    return f"{path} (the target):\n{cut(lines, 2 * MAX_TARGET)}" + (f"\n{note}" if note else "")
+    return f"{path} (target):\n{cut(lines, 2 * MAX_TARGET)}" + (f"\n{note}" if note else "")
 
 
 def _parts(feedback: Feedback | None) -> tuple[str, str]:

@@ -34,13 +34,13 @@ class Causes:
 
     `sure`: its own code is the same program as the reference's, so the fault is in one of `names`.
     `mutual`: one of `names` also uses this interface, so neither comes first.
-    `known`: False if only code of the repository, which may use any interface, may use one of `names`.
+    `unsure`: those of `names` that only code of the repository may use, which may use any interface.
     """
 
     names: tuple[str, ...]
     sure: bool = False
     mutual: bool = False
-    known: bool = True
+    unsure: frozenset[str] = frozenset()
 
 
 def causes(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> dict[str, Causes]:
@@ -66,7 +66,7 @@ def causes(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> dict
                 names=names,
                 sure=name in right and len(wrong) == 1,
                 mutual=any(name in used[each] for each in names),
-                known=_known(name, verdict, reached) >= set(names),
+                unsure=frozenset(names) - _known(name, verdict, reached),
             )
     order = causes_first(failing, found)
     return {name: replace(each, names=tuple(sorted(each.names, key=order.index))) for name, each in found.items()}
@@ -74,9 +74,11 @@ def causes(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> dict
 
 def cause_in_words(found: Causes) -> str:
     """A sentence that explains why feedback claims no fault of the interface's own code."""
-    names, one = listed(found.names), len(found.names) == 1
-    use = "it or its hidden tests use" if found.known else "its hidden tests use code of the repository that may use"
-    return f"{use} {names}, which fail{'s' if one else ''} too: the fault may be there and not here"
+    sure, unsure = ([each for each in found.names if (each in found.unsure) is unknown] for unknown in (False, True))
+    use = [f"it or its hidden tests use {listed(sure)}"] if sure else []
+    use += [f"its hidden tests use code of the repository that may use {listed(unsure)}"] if unsure else []
+    fail = "fails" if len(found.names) == 1 else "fail"
+    return f"{', and '.join(use)}, which {fail} too: the fault may be there and not here"
 
 
 def advice_in_words(names: Sequence[str], advice: str, *, mutual: bool) -> str:

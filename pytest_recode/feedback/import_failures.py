@@ -61,6 +61,12 @@ def import_failures(verdict: Verdict, targets: Sequence[str]) -> list[str]:
     return list(lines.values())
 
 
+def fails_by_one_import(verdict: Verdict, targets: Sequence[str]) -> bool:
+    """Whether the import of one and the same target ended every failed case."""
+    failures = [import_failure(case, targets) for case in verdict.cases if case.outcome is not Outcome.PASSED]
+    return bool(failures) and None not in failures and len({each.file for each in failures if each is not None}) == 1
+
+
 def graded(candidate: Files, file: str, verdict: Verdict) -> Source:
     """The candidate's file, with a problem if the interpreter refused to compile it: more than the grammar is checked then."""
     parsed = source.parse(candidate.get(file))

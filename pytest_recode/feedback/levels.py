@@ -15,7 +15,7 @@ from types import MappingProxyType
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback import source
 from pytest_recode.feedback.causes import listed
-from pytest_recode.feedback.import_failures import import_failures
+from pytest_recode.feedback.import_failures import fails_by_one_import, import_failures
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.model_answers import Part, part_of
 from pytest_recode.feedback.repeated import Printed, new
@@ -41,6 +41,9 @@ CONSEQUENCES = """\
 Several interfaces fail. An interface also fails if it, or its hidden tests, use another one that is wrong. What is said of it below \
 may then not apply."""
 """The text about an interface assumes that the fault is in it, which a verdict cannot show."""
+
+ONE_CAUSE = "All failures have this one cause."
+"""Instead of `CONSEQUENCES`, below the line that names the file that cannot be imported."""
 
 MOST_EXCEPTIONS = 5
 MOST_MESSAGE = 500
@@ -77,7 +80,7 @@ def render(
         lines += ["", *unimportable]
     if level >= 1:
         if len(verdict.failing_interfaces) > 1:
-            lines += ["", CONSEQUENCES]
+            lines += ["", ONE_CAUSE if fails_by_one_import(verdict, targets) else CONSEQUENCES]
         shown: set[str] = set()
         printed: Printed = {}
         for item in items:

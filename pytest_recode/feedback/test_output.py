@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pytest_recode.episode import TESTS_SAID
 from pytest_recode.feedback.levels import cut
-from pytest_recode.verdict import Verdict
+from pytest_recode.verdict import Case, Verdict
 
 MOST = 20_000
 """Maximum characters of one case's report: as much as a grader stores."""
@@ -20,10 +20,29 @@ def full(verdict: Verdict) -> str:
     can be mistaken for one of the feedback."""
     lines = ["", TESTS_SAID, f"{verdict.passed} of {len(verdict.cases)} passed."]
     room = MOST_OF_ALL
+    first: dict[str, Case] = {}
     for case in verdict.cases:
         lines.append(f"{case.outcome.value.upper()} {case.id}")
-        report = cut(case.message.strip("\n"), min(MOST, room)) if room > 0 else "(left out: there is no room for more)"
+        text = case.message.strip("\n")
+        if text and first.setdefault(_test(case), case) is not case:
+            text = _without_source(text, first[_test(case)])
+        report = cut(text, min(MOST, room)) if room > 0 else "(left out: there is no room for more)"
         if case.message.strip():
             room -= len(report)
             lines += [f"    {line}".rstrip() for line in report.split("\n")]
     return "\n".join(lines) + "\n"
+
+
+def _test(case: Case) -> str:
+    return case.id.partition("[")[0]
+
+
+def _without_source(text: str, first: Case) -> str:
+    """A report without the lines that the report on the `first` case of the same test has too, except where the test failed and why."""
+    known = set(first.message.split("\n"))
+    own = [line for line in text.split("\n") if line[:1] in _FAILURE or line not in known]
+    return "\n".join([f"(The source of this test is above, at {first.id}.)", *own])
+
+
+_FAILURE = (">", "E")
+"""How lines of pytest's reports begin that say where a test failed, and why."""

@@ -37,6 +37,8 @@ class Progress:
     waiting: str = STARTING
     since: float = 0.0
     judged: int = 0  # number of judged turns
+    judged_tokens: int = 0  # of the latest of them, with the feedback before it
+    tokens_before: int = 0  # of all turns up to that one
     judged_with: str = ""  # the level of the feedback with which the latest of them was played; "" before any feedback
 
 
@@ -110,6 +112,7 @@ def _usage(now: Progress, line: Mapping[str, Any]) -> None:
 
 def _turn(now: Progress, line: Mapping[str, Any]) -> None:
     now.passed, now.total = int(line["passed"]), int(line["total"])
+    now.judged_tokens, now.tokens_before = now.tokens - now.tokens_before, now.tokens
     now.judged = int(line["turn"])
     now.judged_with = str(line["level"] or "")
     now.turn = now.judged + 1

@@ -48,10 +48,11 @@ def totals_text(totals: Totals) -> str:
 
 
 def turn_text(episode: Progress) -> str:
-    """The latest judged turn of an episode, such as `bpe, gpt-5, escalate: turn 3 of 10 with feedback L1: 14 of 19 cases`."""
+    """The latest judged turn of an episode, such as `bpe, gpt-5, escalate: turn 3 of 10 with feedback L1: 14 of 19 cases, 5,200 tokens in this turn`."""
+    tokens = f", {episode.judged_tokens:,} tokens in this turn" if episode.judged_tokens else ""
     level = f" with feedback {episode.judged_with}" if episode.judged_with else ""
     who = ", ".join(legible(each, keep="") for each in (episode.task, episode.model, episode.policy))
-    return f"{who}: turn {episode.judged} of {episode.turns}{level}: {episode.passed} of {episode.total} cases"
+    return f"{who}: turn {episode.judged} of {episode.turns}{level}: {episode.passed} of {episode.total} cases{tokens}"
 
 
 def table(episodes: Sequence[Progress], totals: Totals, now: float, *, width: int, rows: int) -> list[str]:

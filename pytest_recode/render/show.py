@@ -225,7 +225,7 @@ def _targets(judged: TurnLine, before: TurnLine | None) -> Iterator[Line]:
             yield Line(f"  {path} is unchanged", "place")
             continue
         added, removed = (sum(row.startswith(sign) for row in changes) for sign in "+-")
-        yield Line(f"  changed {path}: {added} lines added, {removed} removed", "place")
+        yield Line(f"  changed {path}: {plural(added, 'line')} added, {removed} removed", "place")
         yield from (Line(f"    {row}", {"+": "good", "-": "bad", "@": "dim"}.get(row[:1], "")) for row in changes)
 
 

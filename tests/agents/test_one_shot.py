@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from pytest_recode.agents.fences import Found, files
+from pytest_recode.agents.fences import ExtractedFiles, files
 from pytest_recode.agents.one_shot import KIND, OneShot, repository_text
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.faults import UserError
@@ -21,11 +21,13 @@ ONE = ("solver.py",)
 TWO = ("solver.py", "lib/loss.py")
 
 
-def read(text: str, targets: tuple[str, ...]) -> Found:
+def read(text: str, targets: tuple[str, ...]) -> ExtractedFiles:
     """As the agent reads an answer."""
     agent = OneShot(context=a_context(None), model=Scripted([]))
     found, _ = agent._read(Reply(text=text), a_brief(repo={}, targets=targets))
-    return Found(files={path: text.removesuffix("\n") for path, text in found.files.items()}, problems=found.problems)
+    return ExtractedFiles(
+        files={path: text.removesuffix("\n") for path, text in found.files.items()}, problems=found.problems
+    )
 
 
 @pytest.mark.parametrize(
@@ -272,7 +274,7 @@ def test_every_prompt_has_all_earlier_answers_and_feedback_once(open_walled: Ope
     for turn in range(1, 5):
         assert said.count(coded(turn)) == said.count(f"Wrong for the reason {turn}.") == 1
     assert said.count("# attempt 4\n") == 20
-    assert "## solver.py\n\n(unchanged: its whole text is in your answer in turn 4, above)" in last[-1].content
+    assert "## solver.py\n\n(not repeated here: it is exactly as in your answer in turn 4, above)" in last[-1].content
     assert "turn 5 of 10. Answer again in the form asked for above" in last[-1].content
     # each prompt begins with all of the one before, and is in the transcript
     for before, after in pairwise(model.asked):

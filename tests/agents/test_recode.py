@@ -972,10 +972,12 @@ def test_a_file_that_was_just_written_or_read_is_in_the_prompt_once(open_walled:
     shown = [[times(text, asked) for text in (LONG, edited, ran)] for asked in played.model.asked]
     assert shown == [[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 0], [1, 1, 1]]
     assert (
-        "## solver.py\n\n(unchanged: its whole text is in your latest write of it that was done, above)"
+        "## solver.py\n\n(not repeated here: it is exactly as in your latest successful `write` of it, above)"
         in played.last(1)
     )
-    assert "## solver.py\n\n(unchanged: its whole text is in the latest result of reading it, above)" in played.last(3)
+    assert "## solver.py\n\n(not repeated here: it is exactly as in the latest result of `read`, above)" in played.last(
+        3
+    )
     played.turn(feedback("Half right."))
     assert times(ran, played.model.asked[-1]) == 1
 

@@ -14,7 +14,7 @@ import pytest
 from pytest_recode.episode import FeedbackItem, Turn
 from pytest_recode.feedback.causes import Causes, cause_in_words, causes, causes_first, listed
 from pytest_recode.feedback.derived import derive
-from pytest_recode.feedback.levels import INTERFACE
+from pytest_recode.feedback.levels import CONSEQUENCES, INTERFACE, ONE_CAUSE
 from pytest_recode.feedback.researcher import derived, from_task
 from pytest_recode.formats.directory import FORMAT
 from pytest_recode.oracle.judge import judge
@@ -87,9 +87,16 @@ def test_a_failing_case_that_uses_no_other_one_shows_a_fault_of_its_own() -> Non
 def test_a_case_that_asks_for_code_of_the_repository_alone_may_use_any() -> None:
     other = REFERENCE.replace("ddof + EPSILON", "ddof + 2 * EPSILON")
     causes_of = found(other, failing(other, ()))
-    assert causes_of == {"stats.deviation": replace(MEAN, known=False)}
+    assert causes_of == {"stats.deviation": replace(MEAN, unsure=frozenset(MEAN.names))}
     assert cause_in_words(causes_of["stats.deviation"]) == (
         "its hidden tests use code of the repository that may use `mean`, which fails too: the fault may be there and not here"
+    )
+
+
+def test_of_several_causes_only_those_are_in_doubt_whose_use_is() -> None:
+    mixed = Causes(names=("stats.mean", "stats.deviation"), unsure=frozenset({"stats.deviation"}))
+    assert cause_in_words(mixed).startswith(
+        "it or its hidden tests use `mean`, and its hidden tests use code of the repository that may use `deviation`, which fail too:"
     )
 
 
@@ -102,6 +109,10 @@ def test_a_case_that_ended_with_the_import_of_a_target_used_nothing() -> None:
     text = derived(task(), parts())([replace(turn(code), verdict=verdict)], 2).text
     assert text.count("\nstats.py cannot be imported: NameError at line 5. Nothing in it could be tested.\n") == 1
     assert "hidden tests use `" not in text
+    assert (ONE_CAUSE in text, CONSEQUENCES in text) == (True, False)
+    other = replace(verdict, cases=(*verdict.cases, case("stats.Running.push")))
+    text = derived(task(), parts())([replace(turn(code), verdict=other)], 2).text
+    assert (ONE_CAUSE in text, CONSEQUENCES in text) == (False, True)
     words = {name: {"analysis": "The weights are not used.", "suggestion": "Divide."} for name in INTERFACES}
     text = from_task(task(), parts(words), words)([replace(turn(code), verdict=verdict)], 3).text
     assert "The weights are not used" not in text

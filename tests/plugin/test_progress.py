@@ -156,7 +156,7 @@ def test_a_log_has_a_line_with_the_latest_turn(
         assert go.is_set(), "".join(read)
     [reported] = [row for row in read if "turn 1 of 2" in row]
     assert re.fullmatch(
-        r"recode: 0 of 1 done: 0 solved; cost unknown, \d+ tokens; one, local, L0: turn 1 of 2: 0 of 2 cases\n",
+        r"recode: 0 of 1 done: 0 solved; cost unknown, \d+ tokens; one, local, L0: turn 1 of 2: 0 of 2 cases, \d+ tokens in this turn\n",
         reported,
     )
 

@@ -230,7 +230,7 @@ def _targets(judged: TurnLine, before: TurnLine | None) -> Iterator[TargetView]:
             continue
         changes = diff(before["targets"].get(path, ""), text)
         added, removed = (sum(row.startswith(sign) for row in changes) for sign in "+-")
-        summary = f"{added} lines added, {removed} removed" if changes else "unchanged"
+        summary = f"{plural(added, 'line')} added, {removed} removed" if changes else "unchanged"
         yield TargetView(path=path, summary=summary, blocks=_blocks(changes), whole=False)
 
 

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from pytest_recode.feedback.test_output import full
+from pytest_recode.verdict import Case, Outcome, Verdict
+
+SOURCE = """\
+    @pytest.mark.parametrize("n", [1, 2])
+    def test_mean(candidate, n):
+>       assert candidate.mean(n) == n
+"""
+
+
+def failed(name: str, why: str) -> Case:
+    return Case(
+        id=name,
+        interface="stats.mean",
+        outcome=Outcome.FAILED,
+        kind="mismatch",
+        message=f"n = {name[-2]}\n{SOURCE}{why}\n",
+    )
+
+
+def test_the_source_of_a_test_with_parameters_is_given_once() -> None:
+    cases = (failed("t.py::test_mean[1]", "E  assert 0 == 1"), failed("t.py::test_mean[2]", "E  assert 0 == 2"))
+    text = full(Verdict(seed=1, cases=(*cases, failed("t.py::test_mean_x[3]", "E  assert 0 == 3"))))
+    first, second, other = text.split("FAILED ")[1:]
+    assert "def test_mean(" in first
+    assert "def test_mean(" not in second
+    assert [line.strip() for line in second.splitlines()] == [
+        "t.py::test_mean[2]",
+        "(The source of this test is above, at t.py::test_mean[1].)",
+        "n = 2",
+        ">       assert candidate.mean(n) == n",
+        "E  assert 0 == 2",
+    ]
+    assert "def test_mean(" in other
