@@ -1,4 +1,4 @@
-"""The text protocol of the `recode` agent: one answer of a model <-> one Step (all of it in docs/reference/agents.md).
+"""The text protocol of the `recode` agent: read an answer of a model as a Step, and write a Step as an answer (docs/reference/agents.md).
 
 An answer has headings, and actions take arguments, on one line or as a block whose last line the model
 chooses itself, so that a block can hold any line whatever:

@@ -115,6 +115,13 @@ def makers(
     with_lines = {row: group for row, group in shown.items() if group and all(attempt.snippet for attempt in group)}
     best = max(with_lines, key=lambda row: passed(with_lines[row]).scaled or 0, default=None)
     detail = list(shown) if found.chosen else [row for row in with_lines if not row.published]
+    episodes = report_episodes.tables(own, known)
+    pairs = report_pairs.tables(
+        {row: group for row, group in shown.items() if group},
+        found.replayed,
+        [one for one in found.attempts if one.replay is None],
+        base=base,
+    )
     return {
         **report_snippets.tables(
             with_lines,
@@ -124,18 +131,15 @@ def makers(
             known=known,
         ),
         **report_dates.tables(with_lines, own),
-        **report_episodes.tables(own, known),
+        "episodes": episodes["episodes"],
+        "comparisons": pairs["comparisons"],  # the answer to most questions, so it is above the long tables
+        **episodes,
         **report_tasks.tables(own),
         **report_history.tables(own),
         **report_faults.tables(own, known),
         **report_calls.tables(own, transcripts),
         **report_feedback.tables(own, judge, transcripts),
-        **report_pairs.tables(
-            {row: group for row, group in shown.items() if group},
-            found.replayed,
-            [one for one in found.attempts if one.replay is None],
-            base=base,
-        ),
+        **pairs,
     }
 
 

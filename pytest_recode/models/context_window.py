@@ -36,20 +36,19 @@ _OF_META = ("n_ctx", "n_ctx_train")  # of llama.cpp: of the server, of the model
 
 
 def with_served_window(model: ProviderModel) -> ProviderModel:
-    """The model with the context window that a server of the user's own states. Sends it one request."""
+    """The model with the context window that a server of the user's own states, and the models that it lists. Sends it one request."""
     key = None if model.api_key == NO_KEY else model.api_key or os.environ.get(model.key_env)
-    return replace(model, window=served_window(model.entry, key) or model.window)
+    models = _served(model.entry, key)
+    names = tuple(dict.fromkeys(each["id"] for each in models if isinstance(each.get("id"), str)))
+    return replace(model, window=_listed(models, model.entry.model) or model.window, served=names)
 
 
-def served_window(entry: Entry, key: str | None) -> int | None:
-    """The window in tokens that a user's own server states for the model in its list of models; None if it states none.
-
-    Sends one request, and only if the user has not stated the window.
-    """
+def _served(entry: Entry, key: str | None) -> list[Mapping[str, Any]]:
+    """The list of models of a user's own server; empty if it has none. Sends one request, and only if the user has not stated the window."""
     import httpx
 
     if entry.api_base is None or entry.context is not None:
-        return None
+        return []
     try:
         response = httpx.get(
             f"{entry.api_base.rstrip('/')}/models",
@@ -58,13 +57,12 @@ def served_window(entry: Entry, key: str | None) -> int | None:
         )
         models = response.json()["data"] if response.status_code == 200 else []
     except (httpx.HTTPError, httpx.InvalidURL, ValueError, TypeError, LookupError):
-        return None  # what is wrong there, the first call says
-    return _listed(models, entry.model) if isinstance(models, list) else None
+        return []  # what is wrong there, the first call says
+    return [each for each in models if isinstance(each, Mapping)] if isinstance(models, list) else []
 
 
-def _listed(models: Sequence[Any], name: str) -> int | None:
+def _listed(listed: Sequence[Mapping[str, Any]], name: str) -> int | None:
     """The window of the model with this name, or of the only one: some servers call it otherwise."""
-    listed = [each for each in models if isinstance(each, Mapping)]
     named = [each for each in listed if each.get("id") in (name, name.partition("/")[2])]
     if not named and len(listed) != 1:
         return None

@@ -23,7 +23,7 @@ from pytest_recode.models.context_window import too_long_step
 from pytest_recode.models.environment import check_connections, usable_key
 from pytest_recode.models.no_connection import speaks_tls
 from pytest_recode.models.providers import NO_KEY, entry_of
-from pytest_recode.models.retry import Failure, Retries, failure, request_step, wants_tls
+from pytest_recode.models.retry import Failure, Retries, failure, request_step, unknown_step, wants_tls
 from pytest_recode.models.table import Entry
 from pytest_recode.records.cost_limits import unpriced
 
@@ -35,7 +35,6 @@ _LONG_PAUSE = 30.0
 """Pauses between two tries that are longer than this, in seconds, are reported to the user."""
 _CONNECT = 20.0
 """Time limit for a connection in seconds, for clients that support one: a server that accepts no connection is not working on an answer."""
-
 
 MOST_TOKENS = 10**9
 """Tokens of one call above which a server's count is taken for an error."""
@@ -67,6 +66,7 @@ class ProviderModel:
     api_key: str | None = None
     key_env: str = ""
     window: int | None = None
+    served: tuple[str, ...] = ()  # the models that a server of the user's own lists
     temperature: float | None = None
     call_seconds: float = 600.0
     late_seconds: float = 60.0  # time without an answer after which a run that has had none reports that it waits
@@ -241,6 +241,7 @@ class ProviderModel:
     def _placed(self, failed: Failure) -> Failure:
         """Add the server and the key to the message of a failure that they may have caused."""
         own = self.entry.api_base is not None
+        failed = replace(failed, detail=failed.detail.removesuffix("."))  # more of the sentence follows
         if failed.unreachable:
             step = failed.step or ("start the server there, or correct the address" if own else "check the network")
             return replace(failed, detail=f"{self._where} {failed.detail}: {step}")
@@ -262,8 +263,7 @@ class ProviderModel:
         if failed.fault is ModelFault.REQUEST and (step := request_step(sent, failed.detail)):
             return replace(failed, detail=f"{failed.detail} ({server}): {step}")
         if failed.fault is ModelFault.UNKNOWN:
-            step = f"check the model's name{', or the address (--recode-api-base)' if own else ', or name another host of it'}"
-            return replace(failed, detail=f"{failed.detail} ({server}): {step}")
+            return replace(failed, detail=f"{failed.detail} ({server}): {unknown_step(own, self.served)}")
         if failed.fault is ModelFault.NO_TOOLS:
             step = "set `tools: false` for it in --recode-models-file, so that the agent writes its actions as text"
             return replace(failed, detail=f"{failed.detail} ({server}): {step}")

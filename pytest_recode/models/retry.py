@@ -16,12 +16,16 @@ from pytest_recode.faults import ModelError, ModelFault
 from pytest_recode.models.context_window import is_too_long, stated_window
 from pytest_recode.models.no_connection import no_connection
 from pytest_recode.models.redaction import known_secrets, redacted
+from pytest_recode.verdict import legible
+from pytest_recode.wording import some_of
 
 RETRIED = frozenset({ModelFault.RATE_LIMIT, ModelFault.TIMEOUT, ModelFault.CONNECTION, ModelFault.SERVER})
 
 UNREACHABLE = "unreachable"
 NOT_SENT = "not sent"
 PARTIAL = "partial answer"
+
+_MOST_SERVED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,6 +206,12 @@ def _fault(error: Exception) -> ModelFault:
     if 400 <= status < 500 and status not in (409, 425):
         return ModelFault.REQUEST
     return ModelFault.SERVER
+
+
+def unknown_step(own: bool, served: Sequence[str]) -> str:
+    """What to do about a model that the server does not know. `own`: the server is the user's own; `served`: the models that it lists."""
+    step = f"check the model's name{', or the address (--recode-api-base)' if own else ', or name another host of it'}"
+    return f"{step}; this server lists {some_of(list(map(legible, served)), _MOST_SERVED)}" if served else step
 
 
 def request_step(sent: Sequence[str], detail: str) -> str:

@@ -38,8 +38,10 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
-    """Keep pytest from loading conftest.py files of tasks: they must not run in this process."""
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
+) -> Generator[None]:
+    """Keep pytest from loading conftest.py files of tasks: they must not run in this process. Then check the names of options."""
     from pytest_recode.plugin import task_code
 
     here = early_config.invocation_params.dir
@@ -52,6 +54,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     if any(here.resolve().is_relative_to(task) for task in tasks):
         # `python -m pytest` in a task puts the task on the path, where its files could replace any library
         sys.path[:] = [path for path in sys.path if path not in ("", ".", str(here))]
+    options.check_names(parser, args)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -6,7 +6,7 @@ The command-line default of every option is None, so that its ini value (`recode
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -112,6 +112,7 @@ _FIELDS = {
     "docker-host": "docker_hosts",
 }
 """Fields of Settings whose name differs from that of their option."""
+_PREFIX = "--recode"
 _LISTS = ("texts", "environments", "limits", "budgets", "conditions")
 _NUMBERS: Mapping[str, type] = {"count": int, "seed": int, "number": float, "percent": float, "seconds": float}
 
@@ -142,6 +143,21 @@ def _ini_type(option: Option) -> Any:
         return "string"
     # With `str`, a text arrives here and is quoted in the message about it; pytest 9.0 and 9.1 know no unions
     return number | str if pytest.version_tuple[:2] >= (9, 2) else number.__name__
+
+
+def check_names(parser: pytest.Parser, args: Sequence[str]) -> None:
+    """Raise `pytest.UsageError` for an unknown option whose name begins as those of this plugin. Other plugins may have such options, too."""
+    if not any(arg.startswith(_PREFIX) for arg in args):
+        return
+    from difflib import get_close_matches
+
+    _, unknown = parser.parse_known_and_unknown_args(args)
+    for arg in unknown:
+        if arg.startswith(_PREFIX):
+            flag = arg.partition("=")[0]
+            near = get_close_matches(flag.removeprefix(_PREFIX).strip("-"), [option.name for option in OPTIONS], 1)
+            meant = f" (did you mean {_PREFIX}-{near[0]}?)" if near else ""
+            raise pytest.UsageError(f"{flag}: no such option{meant}; pytest --help lists all of them")
 
 
 def given(config: pytest.Config) -> bool:

@@ -201,4 +201,16 @@ def _check_image(run: Run) -> None:
         from pytest_recode.sandboxes.docker_ import find_image
 
         for context in run.sandbox.contexts():
-            find_image(run.settings.image, run.notify, context.host)
+            try:
+                find_image(run.settings.image, run.notify, context.host)
+            except UserError as error:
+                raise UserError(f"{error}{_without_images(run)}") from None
+
+
+def _without_images(run: Run) -> str:
+    """The end of a message about a missing image: a sandbox of this machine that needs none; "" without one."""
+    name = "bubblewrap"
+    kind = run.registry.sandbox(name)
+    if not run.registry.own("sandboxes", name) or kind.check(run.sandbox.context) is not None:
+        return ""
+    return f", or use --recode-sandbox={name}, which works here and needs no image"

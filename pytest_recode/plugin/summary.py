@@ -198,6 +198,8 @@ def write(
         terminal.section("recode", sep="=")
         for line in _replay(run, rows) if run.replays else summary_tables.summary(scores(rows)):
             terminal.line(line)
+        for line in words.unparsed(records):
+            terminal.line(line, yellow=True)
         faults = Counter(record["error"]["kind"] for record in records if record["error"])
         if faults:
             counts = ", ".join(f"{count}x {words.error_kind_text(kind)}" for kind, count in faults.items())
@@ -220,7 +222,7 @@ def write(
             terminal.line(line)
         for line in filter(None, (_without_temperature(run, records), *_replayed_answers(run))):
             terminal.line(line)
-        for line in (*words.waits(records), *words.weaker(records), *words.unparsed(records)):
+        for line in (*words.waits(records), *words.weaker(records)):
             terminal.line(line, yellow=True)
         if lost:
             _lost(terminal, lost)
@@ -228,6 +230,11 @@ def write(
         terminal.line(f"records: {run.out}")
         against = [settings.replay_feedback] if run.replays else []
         terminal.line(f"more numbers: pytest-recode report {shlex.join(map(str, (run.out, *against)))}")
+        if run.config.option.verbose >= 0:
+            where = shlex.quote(str(run.out))
+            terminal.line(
+                f"turn by turn: pytest-recode show {where}; in a browser: pytest-recode html {where}", light=True
+            )
         if started < len(run.collected.ids) or interrupted or earlier:
             terminal.line(f"to resume: the same command with --recode-out={run.out} --recode-resume")
     elif run.prepared and len(run.collected.ids) > len(validations):

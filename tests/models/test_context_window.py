@@ -116,6 +116,18 @@ def test_a_local_servers_list_of_models_has_the_window(
     assert server.requests == []
 
 
+def test_an_unknown_name_is_reported_with_those_that_the_server_lists(chat_server: Serve) -> None:
+    server = chat_server([fault(404, "The model does not exist.")])
+    server.models = [*({"id": f"m{number}"} for number in range(7)), {"id": 7}]
+    detail = failing(model(server)).detail
+    assert_message(
+        detail,
+        f"does not exist (asked at {server.url})",
+        "check the model's name",
+        "lists m0, m1, m2, m3, m4 and 2 more",
+    )
+
+
 def test_a_server_knows_its_window_better_than_litellm(chat_server: Serve) -> None:
     server = chat_server([])
     server.models = [{"id": "gpt-5-mini", "max_model_len": 8192}]

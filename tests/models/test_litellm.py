@@ -323,7 +323,7 @@ def test_a_reply_that_cannot_be_read_is_told_in_a_line_without_a_traceback(
         (
             fault(404, "No endpoints found that support tool use."),
             ModelFault.NO_TOOLS,
-            "No endpoints found that support tool use.",
+            "No endpoints found that support tool use",
         ),
         (fault(400, "bad parameter"), ModelFault.REQUEST, "bad parameter"),
         (fault(413, "too large"), ModelFault.REQUEST, "too large"),

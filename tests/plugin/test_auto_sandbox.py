@@ -47,4 +47,6 @@ def test_docker_or_an_image_that_is_named_must_be_there(
     make_task()
     named = [given] if "sandbox" in given else ["--recode-sandbox=auto", given]
     model = (*ONE_SHOT, "--recode-model=local", "--recode-api-base=http://127.0.0.1:9/v1")
-    assert_message(one_line(recode(*named, *model)), "image", "could not be pulled", "pull it")
+    assert_message(
+        one_line(recode(*named, *model)), "image", "could not be pulled", "pull it", "--recode-sandbox=bubblewrap"
+    )

@@ -105,6 +105,11 @@ NAMES = [
         "unknown model 'sim/genius' (did you mean sim/novice?): choose from sim/novice, sim/graduate, sim/expert",
     ),
     (
+        "--recode-modle=sim/novice",
+        "--recode-modle: no such option (did you mean --recode-model?); pytest --help lists all of them",
+    ),
+    ("--recode-qqq", "--recode-qqq: no such option; pytest --help lists all of them"),
+    (
         "--recode-python=/no/such/python",
         "--recode-python=/no/such/python: there is no such file; give the path of an interpreter",
     ),

@@ -152,7 +152,9 @@ def test_answers_of_a_turn_that_was_cut_off_are_counted_with_what_they_cost(
         [record] = results()
         assert (record["outcome"], record["turns"]) == ("error", [])
         assert record["abandoned"] == {"steps": 1, "unparsed": 1}
-        assert "answers that could not be used: m 1 of 1" in output
+        before, _, after = output.partition("answers that could not be used: m 1 of 1")
+        assert "errors, each cause shown" in after  # which the reader understands better knowing it
+        assert "errors, each cause shown" not in before
         resumed.append(True)
         asked = len(server.requests)
         output = words(recode(*options, "--recode-resume"))

@@ -205,7 +205,9 @@ def test_the_summary_has_the_share_of_the_lines_too(
     [head, row] = [line for line in result.outlines if line.startswith(("model  ", "sim/graduate *  none  "))][:2]
     at = head.index("scaled %") + len("scaled %")
     assert row[:at].endswith(f" {100 * solved / lines:.1f}")
-    assert f"more numbers: pytest-recode report {pytester.path / 'out'}" in result.outlines
+    out = pytester.path / "out"
+    assert f"more numbers: pytest-recode report {out}" in result.outlines
+    assert result.outlines.count(f"turn by turn: pytest-recode show {out}; in a browser: pytest-recode html {out}") == 1
 
 
 @pytest.mark.slow
