@@ -44,7 +44,7 @@ def test_the_file_has_every_task_and_check_in_one_order(
     assert (first["task"], second["task"]) == ("first", "second")
     mutants = ["mutants-answer.twice", "mutants-answer.half"]
     assert [check["check"] for check in second["checks"]] == ["reference", "wrong", *mutants]
-    assert second["not_run"] == ["untouched", "empty", "constant", "right"]
+    assert second["not_run"] == ["brief", "untouched", "empty", "constant", "right"]
     assert [check["check"] for check in first["checks"]] == ["reference", *mutants]  # without proofs/
     assert (second["mutants"]["detected"], second["wrong_answers"]) == (9, {"detected": 1, "tried": 1})
     assert second["never_failed"] == ["test_answer.py::test_idle"]
