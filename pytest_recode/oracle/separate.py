@@ -242,9 +242,10 @@ class _SeparateGrading:
         patience = Patience(
             grader,
             "grader",
-            self.limits.test_seconds,
+            self.limits,
             lambda seconds: self.switchboard.put_off(self.progress.open, seconds),
-            others=lambda: self.switchboard.candidate is None,  # its processes may be what the grader waits for
+            lambda seconds: self.switchboard.put_off(None, seconds),
+            used=self._candidate_used,
         )
         while True:
             patience.begin(self.progress.open.id if self.progress.open else "")
@@ -275,6 +276,11 @@ class _SeparateGrading:
                 self._grader_ended(f"the grader {how}", "died")
             except frames.WireError as error:
                 self._grader_ended(f"the grader sent a malformed message ({error})", "died")
+
+    def _candidate_used(self, since: float) -> float | None:
+        """The CPU seconds of the candidate's processes, which may be what the grader waits for; None if they are unknown."""
+        candidate = self.switchboard.candidate
+        return 0.0 if candidate is None else candidate.used(since)
 
     def _grader_deadline(self) -> float:
         case = self.progress.open

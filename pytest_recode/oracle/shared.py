@@ -135,7 +135,7 @@ class _SharedGrading:
         self.begin(connection, targets)
         self.since = time.monotonic()
         self.start = self.start or self.since
-        patience = Patience(connection, "judge", self.task.limits.test_seconds, self._put_off)
+        patience = Patience(connection, "judge", self.task.limits, self._put_off, self._put_off_grading)
         try:
             while not self.done:
                 patience.begin(self.open)
@@ -182,6 +182,9 @@ class _SharedGrading:
     def _put_off(self, seconds: float) -> None:
         self.start += seconds
         self.since += seconds
+
+    def _put_off_grading(self, seconds: float) -> None:
+        self.start += seconds
 
     def _too_slow(self) -> str:
         limits = self.task.limits

@@ -88,7 +88,9 @@ class Switchboard:
             if self.candidate is None:
                 launching = time.monotonic()
                 self._wait_ended()
-                self.candidate = Patience(self._next_candidate(), "candidate", self.limits.test_seconds, self._credit)
+                self.candidate = Patience(
+                    self._next_candidate(), "candidate", self.limits, self._credit, self._credit_grading
+                )
                 launching = time.monotonic() - launching
                 case.since += launching  # the time of a launch is not counted
                 self.deadline += launching
@@ -121,6 +123,9 @@ class Switchboard:
         if self.case is not None:
             self.case.candidate_seconds -= seconds
 
+    def _credit_grading(self, seconds: float) -> None:
+        self.put_off(None, seconds)
+
     def put_off(self, case: OpenCase | None, seconds: float) -> None:
         self.deadline += seconds
         if case is not None:
@@ -129,6 +134,7 @@ class Switchboard:
     def end(self) -> None:
         """End the candidate, if there is one, in the background. The next request waits for that and launches another."""
         if self.candidate is not None:
+            self.candidate.settle()
             self._endings.append(self._executor.submit(_kill, self.candidate))
             self.candidate = None
 

@@ -6,10 +6,11 @@ not interpret the bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from pytest_recode.inside.runtime.starvation import Sample
 from pytest_recode.task import Environment, Limits
 
 
@@ -50,10 +51,10 @@ class Connection(Protocol):
     def receive(self, size: int, deadline: float) -> bytes:
         """Read 1 to `size` bytes; b"" if the program has ended."""
 
-    def waited(self) -> float:
-        """The seconds since its start in which the program was ready to run and other programs used the CPUs; 0.0 where that is unknown.
+    def waited(self) -> Sequence[Sample]:
+        """How long the program was ready to run and other programs used the CPUs, at times since its start; empty where that is unknown.
 
-        A time limit does not count them. A program must not be able to lengthen them, so what its own processes use is not in them.
+        A time limit does not count that. A program must not be able to lengthen it, so what its own processes use is not in it.
         """
 
     def kill(self) -> str:

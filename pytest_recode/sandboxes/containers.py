@@ -7,12 +7,13 @@ import select
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from pytest_recode.faults import SandboxError, UserError
 from pytest_recode.inside.runtime.monitor import ASKED
+from pytest_recode.inside.runtime.starvation import Sample
 from pytest_recode.sandboxes import send_all, waiting
 from pytest_recode.sandboxes.addresses import on
 from pytest_recode.sandboxes.container_config import Wanted, config
@@ -146,20 +147,25 @@ class Container:
             if not more:
                 return b""
 
-    def waited(self) -> float:
+    def waited(self) -> Sequence[Sample]:
         import docker.errors
 
         self._status.pop("waited", None)
-        deadline = time.monotonic() + WAITED_SECONDS
+        asked = time.monotonic()
+        deadline = asked + WAITED_SECONDS
         try:
             with answering(self._address):
                 self._docker.kill(self.id, ASKED.name)
             while "waited" not in self._status and self._more(deadline):
                 if self._wire:  # an answer of the program's, at last
-                    return 0.0
+                    return ()
         except (docker.errors.APIError, TimeoutError):
-            return 0.0
-        return float(self._status.get("waited", 0.0))
+            return ()
+        samples = [Sample(*values) for values in self._status.get("waited", ())]
+        if not samples or asked <= samples[-1].at <= time.monotonic():
+            return samples
+        ahead = samples[-1].at - asked  # of the clock of another machine, at most
+        return [sample._replace(at=sample.at - ahead) for sample in samples]
 
     @contextmanager
     def _unless_paused(self) -> Iterator[None]:

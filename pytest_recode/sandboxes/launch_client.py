@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Sequence
 from contextlib import suppress
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection
@@ -10,6 +11,7 @@ from multiprocessing.reduction import recv_handle
 
 from pytest_recode import sandboxes
 from pytest_recode.faults import SandboxError
+from pytest_recode.inside.runtime.starvation import Sample
 from pytest_recode.sandboxes import Program, Sandbox, SandboxContext
 from pytest_recode.sandboxes.launch_server import WAITED, Launch, LaunchAddress, Refused
 from pytest_recode.sandboxes.local_connection import WITH_PARENT, LocalConnection
@@ -95,9 +97,9 @@ class LaunchClient:
             server.recv()
 
 
-def _waited(server: Connection) -> float:
-    try:
+def _waited(server: Connection) -> Sequence[Sample]:
+    samples: Sequence[Sample] = ()
+    with suppress(OSError, EOFError):  # the controlling process is gone
         server.send(WAITED)
-        return float(server.recv())
-    except (OSError, EOFError):  # the controlling process is gone
-        return 0.0
+        samples = server.recv()
+    return samples

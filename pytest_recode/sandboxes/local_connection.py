@@ -5,8 +5,9 @@ from __future__ import annotations
 import select
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from pytest_recode.inside.runtime.starvation import Sample
 from pytest_recode.sandboxes import send_all, waiting
 
 ENDING_SECONDS = 1.0  # between a program's end and the message about it
@@ -18,7 +19,7 @@ class LocalConnection:
     """A `Connection` over a socket pair.
 
     `end` ends the program and returns how it had ended before; its argument are the seconds in which a program that is ending may
-    report how. `release` is called when the wire is closed: some programs end only then. `waited` returns how long it had to wait.
+    report how. `release` is called when the wire is closed: some programs end only then. `waited`: what the connection's returns.
     """
 
     def __init__(
@@ -26,7 +27,7 @@ class LocalConnection:
         wire: socket.socket,
         end: Callable[[float], str],
         release: Callable[[], None] = lambda: None,
-        waited: Callable[[], float] = float,
+        waited: Callable[[], Sequence[Sample]] = tuple,
     ) -> None:
         wire.setblocking(False)
         self._wire = wire
@@ -58,8 +59,8 @@ class LocalConnection:
             except OSError:  # reset, because it ended with unread bytes; or closed by `kill`
                 return b""
 
-    def waited(self) -> float:
-        return self._waited() if self._how is None else 0.0
+    def waited(self) -> Sequence[Sample]:
+        return self._waited() if self._how is None else ()
 
     def kill(self) -> str:
         if self._how is None:

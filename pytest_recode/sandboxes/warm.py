@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from pytest_recode.faults import SandboxError
 from pytest_recode.inside.runtime.monitor import ASKED
+from pytest_recode.inside.runtime.starvation import Sample
 from pytest_recode.sandboxes import control_groups, waiting
 from pytest_recode.sandboxes.local_connection import WITH_PARENT, LocalConnection
 from pytest_recode.sandboxes.root import KILL_SECONDS, Root
@@ -64,7 +65,7 @@ class WarmParent:
         self._fault: dict[str, Any] | None = None
         self._up: set[int] = set()
         self._ended: dict[int, dict[str, Any]] = {}
-        self._waited: dict[int, float] = {}  # what the monitors of launches answered
+        self._waited: dict[int, Sequence[Sample]] = {}  # what the monitors of launches answered
         self._mode: Mode = mode
         self._persistent = persistent
         self._since = root.stderr_size()  # output before this parent's
@@ -171,8 +172,8 @@ class WarmParent:
                 self._remove_group(number)
         return str(self._ended.pop(number, {}).get("how", ""))
 
-    def waited(self, number: int) -> float:
-        """The seconds that a launch had to wait for other programs, since it was started; 0.0 if its monitor does not answer."""
+    def waited(self, number: int) -> Sequence[Sample]:
+        """How long a launch had to wait for other programs; empty if its monitor does not answer."""
         try:
             with self._changed:
                 self._waited.pop(number, None)
@@ -182,8 +183,8 @@ class WarmParent:
                     self._order("waited", number)
                 self._hear_until(lambda: number in self._waited or number in self._ended, WAITED_SECONDS)
         except (TimeoutError, ParentGone):
-            return 0.0
-        return self._waited.pop(number, 0.0)
+            return ()
+        return self._waited.pop(number, ())
 
     def _remove_group(self, number: int) -> None:
         group = self._groups.pop(number, None)
@@ -284,7 +285,7 @@ class WarmParent:
         elif "up" in message:
             self._up.add(message["up"])
         elif "waited" in message:
-            self._waited[message["waited"]] = message["seconds"]
+            self._waited[message["waited"]] = [Sample(*values) for values in message["samples"]]
         elif "ended" in message:
             self._ended[message["ended"]] = message
         else:

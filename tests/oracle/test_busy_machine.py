@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 import pytest
 
 from pytest_recode.faults import MachineError
+from pytest_recode.inside.runtime import starvation
+from pytest_recode.inside.runtime.starvation import Sample
 from pytest_recode.oracle import patience
 from pytest_recode.sandboxes import Connection, Program, Sandbox, SandboxContext, bubblewrap, control_groups
 from pytest_recode.task import Environment, Limits
@@ -115,6 +117,12 @@ STARVES_ITS_GRADER = """
                 while True: pass
         return x
 """
+MANY = """
+    import pytest
+    @pytest.mark.parametrize("x", range(14))
+    def test_f(candidate, x):
+        assert candidate.m.f(x) == x
+"""
 LONG_TEST = """
     import time
     def test_f(candidate):
@@ -148,17 +156,23 @@ class OneCandidate:
 
 
 class WaitedBefore:
-    """A sandbox in which each program had to wait for others for the first seconds after its launch."""
+    """A sandbox in which programs had to wait for others for the first `seconds` after their launch."""
 
-    SECONDS = 1.6
-
-    def __init__(self, sandbox: Sandbox) -> None:
-        self._sandbox = sandbox
+    def __init__(self, sandbox: Sandbox, seconds: float, programs: Sequence[str] = ("grader", "candidate")) -> None:
+        self._sandbox, self._seconds, self._programs = sandbox, seconds, programs
         self.name, self.isolation = sandbox.name, sandbox.isolation
 
     def launch(self, program: Program, environment: Environment, limits: Limits) -> Connection:
         connection, since = self._sandbox.launch(program, environment, limits), time.monotonic()
-        connection.waited = lambda: min(time.monotonic() - since, self.SECONDS)  # type: ignore[method-assign]
+        if program.name not in self._programs:
+            return connection
+
+        def samples() -> Sequence[Sample]:
+            now = time.monotonic()
+            at = [since + n / 100 for n in range(int((now - since) * 100))] + [now]
+            return [Sample(each, min(each - since, self._seconds), 0.0, -1.0) for each in at]
+
+        connection.waited = samples  # type: ignore[method-assign]
         return connection
 
     def close(self) -> None: ...
@@ -221,12 +235,54 @@ def test_the_monitor_answers_the_host_and_no_forged_question() -> None:
 @pytest.mark.parametrize("hang", ["time.sleep(0)", STOPS_ITSELF], ids=["sleeps", "reads no request"])
 def test_what_it_waited_in_earlier_cases_is_no_excuse(hang: str, walls: Sandbox) -> None:
     code = ANSWERS_THEN.replace("HANG", hang)
-    verdict = grade(WaitedBefore(walls), ONE_BY_ONE, code, "def f(x): return x", test_seconds=0.5)
+    verdict = grade(WaitedBefore(walls, 1.6), ONE_BY_ONE, code, "def f(x): return x", test_seconds=0.5)
     assert (verdict.cases[-1].outcome, verdict.cases[-1].kind) == (Outcome.FAILED, "timeout")
 
 
-def test_a_candidate_that_starves_its_own_grader_fails(walls: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control_groups, "hierarchies", tuple)
+def test_short_cases_on_a_busy_machine_do_not_use_up_the_time_of_the_grading(walls: Sandbox) -> None:
+    code = "import time\ndef f(x):\n    time.sleep(0.25)\n    return x"
+    verdict = grade(WaitedBefore(walls, 1000), MANY, code, test_seconds=2, grading_seconds=2)
+    assert {case.outcome for case in verdict.cases} == {Outcome.PASSED}
+    verdict = grade(walls, MANY, code, test_seconds=2, grading_seconds=2)
+    assert [case.kind for case in verdict.cases].count("timeout") > 1
+
+
+def test_a_grader_that_others_starve_is_no_fault_of_a_living_candidate(
+    docker_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A container always has a control group, which counts what the candidate has used."""
+    monkeypatch.setattr(patience, "MOST_SECONDS", 5.0)
+    monkeypatch.setattr(patience, "MOST", 0.5)
+    with pytest.raises(MachineError, match="the grader was ready to run"):
+        grade(WaitedBefore(docker_sandbox, 1000, ["grader"]), LONG_TEST.replace("1.5", "0.1"), HONEST, test_seconds=1)
+
+
+def test_samples_are_dense_where_they_are_new() -> None:
+    end = time.monotonic()
+    ages = iter([n / 20 for n in range(20_000, 0, -1)])
+    history = starvation.History(lambda: Sample(end - (age := next(ages)), 1000 - age, 0.0, 2 * (1000 - age)))
+    for _ in range(20_000):
+        samples = list(history.samples())
+    assert len(samples) <= 130
+    for age in (0.5, 5, 50, 500):
+        assert starvation.waited(samples, end - age) == pytest.approx(age, rel=0.25)
+        assert starvation.waited(samples, end - age) <= age
+        assert starvation.used(samples, end - age) == pytest.approx(2 * age, rel=0.25)
+    assert starvation.used(samples, end - 2000) == pytest.approx(2000, rel=0.01)
+    assert starvation.used([], end) is None
+
+
+def test_what_a_thread_waited_before_it_counts_is_no_excuse() -> None:
+    samples = [Sample(10.0, 1.0, 50.0, -1.0), Sample(11.0, 51.0, 0.0, -1.0)]
+    assert starvation.waited(samples, 9.0) == 1.0
+
+
+@pytest.mark.parametrize("groups", [True, False], ids=["control group", "no control group"])
+def test_a_candidate_that_starves_its_own_grader_fails(
+    walls: Sandbox, monkeypatch: pytest.MonkeyPatch, groups: bool
+) -> None:
+    if not groups:
+        monkeypatch.setattr(control_groups, "hierarchies", tuple)
     monkeypatch.setattr(patience, "MOST_SECONDS", 1.0)
     monkeypatch.setattr(patience, "MOST", 0.5)
     verdict = grade(walls, LONG_TEST, STARVES_ITS_GRADER, "def f(x): return x", test_seconds=4)

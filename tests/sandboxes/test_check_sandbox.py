@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from pytest_recode.faults import UserError
+from pytest_recode.inside.runtime.starvation import Sample
 from pytest_recode.sandboxes import Connection, Program, Sandbox, SandboxContext, control_groups
 from pytest_recode.sandboxes.process import Process
 from pytest_recode.task import Environment, Limits
@@ -28,7 +29,7 @@ class Wrapped:
     def receive(self, size: int, deadline: float) -> bytes:
         return self.inner.receive(size, deadline)
 
-    def waited(self) -> float:
+    def waited(self) -> Sequence[Sample]:
         return self.inner.waited()
 
     def kill(self) -> str:
@@ -36,8 +37,8 @@ class Wrapped:
 
 
 class ExcusesItself(Wrapped):
-    def waited(self) -> float:
-        return self.inner.waited() + 60
+    def waited(self) -> Sequence[Sample]:
+        return [sample._replace(waited=sample.waited + 60) for sample in self.inner.waited()]
 
 
 class KillsNot(Wrapped):

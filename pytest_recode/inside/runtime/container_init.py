@@ -81,7 +81,7 @@ def _run_below(main: launch.Main, reader: int, writer: int, report: int, limits:
         linux_isolation.pids_here,
         gone=_ended_check(reader, writer),
         group=_own_group(),
-        answer=lambda waited: _report(report, {"waited": float(waited)}),
+        answer=lambda waited: _report(report, {"waited": json.loads(waited)}),
     )
     if how == linux_isolation.ending(signal.SIGKILL) and _killed_for_memory(before):
         return f"out of memory ({limits.memory_mb} MiB)"

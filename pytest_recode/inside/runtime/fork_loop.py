@@ -131,7 +131,7 @@ class Parent:
         job.report_data += data
         lines = job.report_lines()
         if "waited" in lines and job.report_data.endswith(b"\n"):
-            self._send({"waited": job.number, "seconds": float(lines.pop("waited"))})
+            self._send({"waited": job.number, "samples": json.loads(lines.pop("waited"))})
             job.report_data = "".join(f"{key} {rest}\n" for key, rest in lines.items()).encode()
         if self._namespaces and not job.pid and "pid" in lines:
             job.pid = int(lines["pid"])

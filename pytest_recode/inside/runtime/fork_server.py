@@ -7,8 +7,8 @@ It talks over a control socket (SOCK_SEQPACKET, a JSON object a message). From t
 with the wire's descriptor, `{"kill": n}`, and `{"prepare": n, "limits": …}` with a control socket and a file: a
 second warm parent is forked, calls the program's `prepare` with the contents of the file, and serves that socket. `{"end_second": n}`
 ends it, or what is left of its launches after it was killed; the answer is `ended`. `{"waited": n}` asks how long a launch had to
-wait for other programs (`starvation.py`). To the host:
-`{"ready": true}` or `{"fault": …, "module": …}`, `{"up": n}`, `{"waited": n, "seconds": …}`, and `{"ended": n, "how": …}` or with `fault` where the
+wait for other programs (the samples of `starvation.py`). To the host:
+`{"ready": true}` or `{"fault": …, "module": …}`, `{"up": n}`, `{"waited": n, "samples": …}`, and `{"ended": n, "how": …}` or with `fault` where the
 process could not be isolated. When the host closes the socket, this process and everything below it end.
 
 Stdlib only, Python 3.9+.
@@ -198,8 +198,8 @@ def _alone(control: socket.socket, main: launch.Main) -> None:
 
     def report_waited(waited: str) -> None:
         # Without a group, the payload could lower its share of the CPUs and take it back, by /proc/self/autogroup
-        seconds = 0.0 if group.cpu is None else float(waited)
-        control.send(json.dumps({"waited": number, "seconds": seconds}).encode())
+        samples = [] if group.cpu is None else json.loads(waited)
+        control.send(json.dumps({"waited": number, "samples": samples}).encode())
 
     if limits.persistent:
         report_start(control.fileno(), "up", "")

@@ -6,7 +6,7 @@ into the code of the warm parent.
 
     zygote ── cell (the first process of its own pid namespace, or a keeper) ── payload (runs the program)
 
-The cell has one descriptor, the report: lines `pid N`, `up`, `waited SECONDS` when it is asked, then `how …` or `fault …`. When it
+The cell has one descriptor, the report: lines `pid N`, `up`, `waited SAMPLES` when it is asked, then `how …` or `fault …`. When it
 ends, everything that the payload started ends too. The payload has the wire and no other descriptor.
 
 Stdlib only, Python 3.9+.

@@ -8,6 +8,7 @@ Stdlib only, Python 3.9+.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Callable, Sequence
@@ -50,14 +51,16 @@ def watch(
 ) -> str:
     """Wait for the payload to end and reap all children. Returns how it ended, "" if `gone` became true first.
 
-    `WAKING` must be blocked. When the host or the warm parent sends `ASKED`, `answer` gets the seconds that the payload had to wait
-    for other programs. `pids` lists the processes that count as the payload's, of `user` if that is not this process's;
+    `WAKING` must be blocked. When the host or the warm parent sends `ASKED`, `answer` gets the samples of `starvation.py`, as JSON
+    in one line. `pids` lists the processes that count as the payload's, of `user` if that is not this process's;
     above the limits together, they end. So they do if the kernel kills one of them for memory. A persistent program is trusted; `command_runner` limits each of its commands.
     """
+    first = None if limits.directory else pid
+    history = starvation.History(lambda: starvation.measure(pids, first, group.cpu_seconds))
     while True:
         woken = signal.sigtimedwait(WAKING, POLL_SECONDS)
         if woken is not None and _is_question(woken):
-            answer(f"{_waited(pids, None if limits.directory else pid, group):.3f}")
+            answer(json.dumps([[round(value, 3) for value in sample] for sample in history.samples()]))
         status = reap(pid)
         if group.has_killed():
             return f"out of memory ({limits.memory_mb} MiB)"
@@ -66,6 +69,7 @@ def watch(
         if gone is not None and gone():
             return ""
         if not limits.persistent:
+            history.look()
             with unprivileged.seeing_as(user):
                 excess = past(limits, pids)
             if excess:
@@ -77,14 +81,6 @@ def _is_question(woken: signal.struct_siginfo) -> bool:
     if woken.si_signo != ASKED or woken.si_code != _BY_KILL:
         return False
     return woken.si_pid in (0, os.getppid())  # 0: from outside the namespace
-
-
-def _waited(pids: Callable[[], list[int]], first: int | None, group: control_group.Group) -> float:
-    """The seconds that the payload had to wait. Whatever goes wrong in measuring them, its processes are monitored on."""
-    try:
-        return starvation.seconds(pids, first, group.cpu_seconds)
-    except Exception:  # noqa: BLE001 - the payload decides what stands in its part of /proc
-        return 0.0
 
 
 def past(limits: Limits, pids: Callable[[], list[int]]) -> str:
