@@ -60,6 +60,8 @@ class Verdict:
     tampering: tuple[
         str, ...
     ] = ()  # attempts of the candidate to change its judge, one line each (shared oracles only)
+    verifiable: bool = True
+    """False if no case of a shared oracle fails right code when the reference's values are shifted, so that a pass proves less."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """Of Python (as "python") and of the libraries that the grader had loaded, before the candidate answered; empty if not known."""
 

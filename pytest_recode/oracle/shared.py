@@ -24,11 +24,13 @@ from pytest_recode.oracle.switchboard import how_it_ended, launch, not_if_disk_w
 from pytest_recode.sandboxes import Connection, Program, Sandbox
 from pytest_recode.task import Files, Oracle, Parts, Task
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict, legible
+from pytest_recode.wording import some_of
 
 _MESSAGE_LIMIT = 1 << 20
 _START_SECONDS = 60.0
 _REFERENCE_SECONDS = 240.0
 """Limit of the reference's own run, once for a repository. A warm parent has somewhat more time to get ready."""
+_MOST_NAMES = 5
 _SHARED_IMPORTS = ("torch",)
 """Modules imported once for all repositories of a benchmark: they take a second or more, and nearly all need them."""
 
@@ -39,16 +41,18 @@ def judge_shared(task: Task, parts: Parts, targets: Files, sandbox: Sandbox, *, 
     Raises `GraderError` where the reference does not pass them ("cannot be judged here"), `SandboxError` where the
     sandbox fails. Whatever the candidate does is a failed case, or tampering.
     """
-    grading = _SharedGrading(task=task, seed=seed)
     files = {path: targets[path] for path in task.targets if path in targets}
-    while True:
-        connection = _launch_judge(task, parts, sandbox)
-        try:
-            grading.follow(connection, files)
-        finally:
-            connection.kill()
-        if not grading.continues():
-            return grading.verdict()
+    grading = _SharedGrading(task=task, seed=seed)
+    grading.run(parts, files, sandbox)
+    verdict = grading.verdict()
+    flags: list[str] = []
+    for party in messages.PARTIES if verdict.solved else ():
+        if grading.sensitive[party]:
+            again = _SharedGrading(task=task, seed=seed, perturbed=party)
+            again.run(parts, files, sandbox)
+            flags += again.passed_wrongly()
+            verdict = replace(verdict, seconds=verdict.seconds + again.verdict().seconds)
+    return replace(verdict, tampering=(*verdict.tampering, *flags), verifiable=any(grading.sensitive.values()))
 
 
 def check_shared(task: Task, parts: Parts, sandbox: Sandbox) -> None:
@@ -118,17 +122,32 @@ def _preload(task: Task, parts: Parts) -> tuple[str, ...]:
 class _SharedGrading:
     task: Task
     seed: int
+    perturbed: messages.Party | None = None
     token: str = ""
     expected: dict[str, str] = field(default_factory=dict)  # the interface of each case, in the start_message they run
+    sensitive: Mapping[messages.Party, list[str]] = field(default_factory=dict)
+    """The cases that right code fails if what a party returns is shifted."""
     cases: dict[str, Case] = field(default_factory=dict)
     flags: list[str] = field(default_factory=list)
     versions: Mapping[str, str] = field(default_factory=dict)
+    failures_reported: set[str] = field(default_factory=set)
     open: str = ""  # the id of the case that runs
     unreported: tuple[str, str, Exc | None] = ("died", "the case did not run", None)
     """Kind, message and exception of the cases that were not reported."""
     done: bool = False
     start: float = 0.0
     since: float = 0.0  # when the running case began
+
+    def run(self, parts: Parts, targets: Files, sandbox: Sandbox) -> None:
+        """Run all cases, in as many judges as it takes. Raises `GraderError`, `SandboxError`."""
+        while True:
+            connection = _launch_judge(self.task, parts, sandbox)
+            try:
+                self.follow(connection, targets)
+            finally:
+                connection.kill()
+            if not self.continues():
+                return
 
     def follow(self, connection: Connection, targets: Files) -> None:
         """Read what one judge reports about all cases without an outcome. Raises `GraderError`, `SandboxError`."""
@@ -160,6 +179,7 @@ class _SharedGrading:
             "names": names,
             "seed": self.seed,
             "only": left,
+            "perturbed": self.perturbed,
         }
         try:
             frames.send_message(connection, start_message, time.monotonic() + _START_SECONDS)
@@ -210,6 +230,7 @@ class _SharedGrading:
                 legible(f"cannot be judged here: the reference does not pass its tests\n{message['problem']}")
             )
         self.expected, self.versions = dict(message["cases"]), message["versions"]
+        self.sensitive = message["sensitive"]
 
     def _step(self, message: Mapping[str, Any]) -> None:
         """Handle one step. Raises `MessageError` where it is none."""
@@ -239,6 +260,8 @@ class _SharedGrading:
             self._tampered(f"a result was reported for {case}, which the reference does not pass or which had a result")
             return
         outcome = Outcome.PASSED if step["outcome"] == "passed" else Outcome.FAILED
+        if outcome is Outcome.FAILED:
+            self.failures_reported.add(case)
         exception = exception_of(step["exception"])
         self._close(case, outcome, step["kind"], step["message"], exception, junit=step["junit"])
         self.open, self.since = "", time.monotonic()
@@ -257,6 +280,17 @@ class _SharedGrading:
             seconds=time.monotonic() - self.since,
             junit=junit or ("failure" if kind == "timeout" else "error"),
         )
+
+    def passed_wrongly(self) -> list[str]:
+        """Why a pass is not believed after this perturbed grading; [] if it is. Each sensitive case must report that it failed."""
+        assert self.perturbed is not None
+        wrong = [case for case in self.sensitive[self.perturbed] if case not in self.failures_reported]
+        if not wrong:
+            return []
+        shifted = "the reference's" if self.perturbed == "reference" else "its own"
+        return [
+            f"passes against a wrong judge too: {shifted} values were shifted, and {some_of(wrong, _MOST_NAMES)} did not fail"
+        ]
 
     def verdict(self) -> Verdict:
         """The verdict. It has every case that the reference passes; a case that was not reported failed."""

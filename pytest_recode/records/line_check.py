@@ -121,6 +121,7 @@ _VERDICT = object_of(
     seconds=NUMBER,
     isolation=TEXT,
     tampering=list_of(TEXT),
+    verifiable_=FLAG,
     versions_=values_of(TEXT),
 )
 _CHECKPOINT_FIELDS: Mapping[str, Check] = {

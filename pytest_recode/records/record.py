@@ -67,6 +67,7 @@ class TurnRecord(TypedDict):
     total: int
     cases: list[CaseRecord]
     tampering: list[str]
+    verifiable: NotRequired[bool]
     versions: NotRequired[dict[str, str]]
     seed: int
     steps: NotRequired[int]
@@ -177,7 +178,7 @@ def total(turns: Sequence[Turn]) -> Usage:
 
 
 def turn(played: Turn) -> TurnRecord:
-    return {
+    record: TurnRecord = {
         "turn": played.number,
         "level": None if played.feedback is None else f"L{played.feedback.level}",
         "feedback": None if played.feedback is None else _origin(played.feedback),
@@ -205,6 +206,9 @@ def turn(played: Turn) -> TurnRecord:
         "usage": usage(played.usage),
         "seconds": round(played.seconds, 3),
     }
+    if not played.verdict.verifiable:
+        record["verifiable"] = False
+    return record
 
 
 def findings(outcome: str, turns: Sequence[TurnRecord]) -> tuple[str, ...]:

@@ -72,6 +72,7 @@ TURN = object_of(
         junit_=TEXT,
     ),
     tampering_=list_of(TEXT),
+    verifiable_=FLAG,
     versions_=values_of(TEXT),
     seed_=SEED,
     shared_=or_null(TEXT),

@@ -37,6 +37,7 @@ class StoredVerdict(TypedDict):
     isolation: str
     tampering: list[str]
     seconds: float
+    verifiable: NotRequired[bool]
     versions: NotRequired[dict[str, str]]
     cases: list[StoredCase]
 
@@ -76,6 +77,7 @@ def dump_verdict(verdict: Verdict) -> StoredVerdict:
         "isolation": verdict.isolation,
         "tampering": list(verdict.tampering),
         "seconds": round(verdict.seconds, 3),
+        "verifiable": verdict.verifiable,
         "versions": dict(verdict.versions),
         "cases": [_dump_case(case) for case in verdict.cases],
     }
@@ -88,6 +90,7 @@ def load_verdict(stored: StoredVerdict) -> Verdict:
         seconds=stored["seconds"],
         isolation=stored["isolation"],
         tampering=tuple(stored["tampering"]),
+        verifiable=stored.get("verifiable", True),
         versions=stored.get("versions", {}),
     )
 

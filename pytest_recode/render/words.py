@@ -220,6 +220,16 @@ def weaker(records: Sequence[EpisodeSummary]) -> list[str]:
             f"hidden tests: {plural(shown, 'episode')} with their output in the feedback (--recode-test-output=full), which"
             " quotes tests and inputs: do not compare it with runs without"
         )
+    unverifiable = [
+        record["nodeid"].rpartition("::")[2]
+        for record in records
+        if record["outcome"] == "solved" and not record["verifiable"]
+    ]
+    if unverifiable:
+        lines.append(
+            f"not verifiable: {plural(len(unverifiable), 'solved episode')}: {some_of(unverifiable, MOST_NAMES)}:"
+            " their tests do not notice shifted values (docs/explanation/oracle-shared.md)"
+        )
     names = [record["nodeid"].rpartition("::")[2] for record in records if record["tampering"]]
     if names:
         lines.append(f"tampering: {plural(len(names), 'episode')}: {some_of(names, MOST_NAMES)}")

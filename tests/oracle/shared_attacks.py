@@ -732,7 +732,7 @@ HARMLESS = {
 }
 """They fail, and are no more than wrong."""
 
-LIMITS = {
+PASS_TWICE = {
     "a liar by what is left of it, that looks honest": """\
     return Liar(values)
 
@@ -744,7 +744,6 @@ class Liar:
     def __sub__(self, other):
         return 0.0 * len(self.values) * other
 """,
-    "changes what it is given, before the reference is asked": "    values[:] = 0\n    return 0.0\n",
     "a liar that looks honest": """\
     return Liar(values)
 
@@ -769,4 +768,9 @@ class Liar:
     return 0.0
 """.replace("BELOW", BELOW).replace("GLOBALS", GLOBALS),
 }
-"""Bodies of `weighted_mean` that are solved: docs/explanation/oracle.md names them."""
+"""Bodies of `weighted_mean` of which nothing is noticed but that they pass against a wrong judge too."""
+
+LIMITS = {
+    "changes what it is given, before the reference is asked": "    values[:] = 0\n    return 0.0\n",
+}
+"""Bodies of `weighted_mean` that are solved: docs/explanation/oracle-shared.md names them."""

@@ -223,14 +223,15 @@ def test_nothing_of_one_grading_reaches_the_next(sandbox: Sandbox) -> None:
 
 
 def test_the_reference_is_run_once_for_a_repository(bare: Sandbox) -> None:
-    """Twice, to be exact: in a fork to learn the cases, and once more to have things built. Then once for each grading."""
+    """Three times, to be exact: in a fork to learn the cases; with shifted values; and once more to have things built. Then twice for each
+    grading that passes: against the reference, and against shifted values."""
     with tempfile.TemporaryDirectory() as directory:
         log = Path(directory) / "runs"
         log.touch()
         for path, mode in ((log, 0o666), (log.parent, 0o711)):
             path.chmod(mode)  # if root runs the tests, the sandbox's programs have other users
         body = f"open({str(log)!r}, 'a').write('.') and self.assertEqual(f(1), right(1))"
-        for count in (3, 4, 5):
+        for count in (5, 7, 9):
             assert small(bare, REFERENCE, body).solved
             assert len(log.read_text()) == count
 

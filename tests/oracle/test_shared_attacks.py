@@ -6,7 +6,7 @@ import pytest
 
 from pytest_recode.sandboxes import Sandbox
 from tests.oracle import shared_attacks, shared_honest, shared_styles
-from tests.oracle.shared_papers import failed, graded
+from tests.oracle.shared_papers import WEIGHTED, failed, graded
 
 
 def check(sandbox: Sandbox, block: str, name: str, answer: str) -> None:
@@ -50,7 +50,16 @@ def test_an_honest_answer_is_solved(walls: Sandbox, name: str) -> None:
     assert verdict.solved
 
 
+@pytest.mark.parametrize("name", shared_attacks.PASS_TWICE)
+def test_who_passes_against_a_wrong_judge_too_is_not_solved(walls: Sandbox, name: str) -> None:
+    verdict = graded(walls, "weighted mean", shared_attacks.PASS_TWICE[name])
+    assert failed(verdict) == []
+    assert verdict.tampering == (
+        f"passes against a wrong judge too: the reference's values were shifted, and {WEIGHTED} did not fail",
+    )
+
+
 @pytest.mark.parametrize("name", shared_attacks.LIMITS)
 def test_what_one_process_cannot_hold(walls: Sandbox, name: str) -> None:
-    """docs/explanation/oracle.md says so. Where one of these fails, it is held now, and the page is to be changed."""
+    """docs/explanation/oracle-shared.md says so. Where one of these fails, it is held now, and the page is to be changed."""
     assert graded(walls, "weighted mean", shared_attacks.LIMITS[name]).solved

@@ -108,6 +108,9 @@ def _run(order: dict[str, Any], report: Report, seed: int) -> None:
         repository_paths=[f"{directory}/{path}" for path in order["repo"] if path not in order["hidden"]],
         exclusive=[name for name in _hidden_modules(order) if not _is_installed(name.partition(".")[0])],
     )
+    if order["perturbation"] is not None:
+        hidden.compilers.update(order["perturbation"].compilers(order["hidden"]))
+        order["perturbation"].begin(str(directory))
     hidden.compilers[order["test"]] = assertion_messages.compiled
     del order["repo"]  # it has the reference's source
     hidden.overrides.update(import_overrides.overrides(hidden, str(directory)))

@@ -17,6 +17,7 @@ import contextlib
 import gc
 import importlib
 import io
+import secrets
 import sys
 import time
 from pathlib import Path
@@ -26,7 +27,7 @@ from ..grading import library_versions
 from ..setup.files import write_files
 from ..setup.random_generators import seed_generators
 from ..wire import frames, messages
-from . import exception_report
+from . import exception_report, perturbed
 from .reference_run import ProcessState, ReferenceRun, run_in_fork, unload_repository
 from .runner import Runner, Step
 from .tampering import comparison_guards, judge_snapshot, static_checks
@@ -39,10 +40,18 @@ _WORTH_A_RUN = 2.0
 what slower tests build on first use is small compared with the time that they take in each grading."""
 
 
+class Sensitive(NamedTuple):
+    """The cases that the authors' own code fails, by an assertion, under one perturbation."""
+
+    perturbation: perturbed.Perturbation
+    cases: list[str]
+
+
 class _Prepared(NamedTuple):
     order: dict[str, Any]
     reference: ReferenceRun
     snapshot: judge_snapshot.JudgeSnapshot
+    sensitive: dict[messages.Party, Sensitive]
 
 
 _prepared: list[_Prepared] = []
@@ -62,7 +71,7 @@ def prepare(data: bytes, runner: Runner) -> None:
     (the limit of the reference's run) and what the runner needs.
     """
     order = frames.read_message(io.BytesIO(data), 1 << 40)
-    order["only"] = None
+    order["only"] = order["perturbation"] = None
     gc.disable()  # imports produce hardly any garbage
     for module in runner.external_imports(order):
         with contextlib.suppress(Exception):  # the tests' own import will report it
@@ -76,6 +85,7 @@ def prepare(data: bytes, runner: Runner) -> None:
     began = time.monotonic()
     reference, worked = run_in_fork(order, runner, lambda: _snapshot(order, runner), began + order["seconds"])
     quick = worked < _WORTH_A_RUN and time.monotonic() - began < 10 * _WORTH_A_RUN
+    shifted = {} if reference.problem else _sensitive(order, runner, reference)
     unchanged = dict(order)  # a run removes parts of it
     if quick and not reference.problem and not _NOT_FORKED & set(sys.modules):
         write_files(order["repo"], directory)
@@ -83,7 +93,21 @@ def prepare(data: bytes, runner: Runner) -> None:
             runner.run(order, _discard, 0)
         unload_repository(directory)
         state.restore()
-    _prepared[:] = [_Prepared(unchanged, reference, _snapshot(unchanged, runner))]
+    _prepared[:] = [_Prepared(unchanged, reference, _snapshot(unchanged, runner), shifted)]
+
+
+def _sensitive(order: dict[str, Any], runner: Runner, reference: ReferenceRun) -> dict[messages.Party, Sensitive]:
+    """What right code fails under a perturbation of each party. The cases of a later party are those that no earlier one has."""
+    sensitive: dict[messages.Party, Sensitive] = {}
+    left = dict(reference.cases)
+    for party in messages.PARTIES:
+        perturbation = perturbed.Perturbation(party, secrets.randbits(64))
+        shifted = {**order, "only": list(left), "perturbation": perturbation}
+        deadline = time.monotonic() + order["seconds"]
+        found = run_in_fork(shifted, runner, lambda: _snapshot(order, runner), deadline)[0].failed if left else ()
+        sensitive[party] = Sensitive(perturbation, [case for case in left if case in found])
+        left = {case: left[case] for case in left if case not in found}
+    return sensitive
 
 
 def _snapshot(order: dict[str, Any], runner: Runner) -> judge_snapshot.JudgeSnapshot:
@@ -103,11 +127,20 @@ def main(reader: Any, writer: Any, runner: Runner) -> None:
         if step["op"] == "finished":
             snapshot.classes.record()
 
-    prepared, reference, snapshot = _prepared[0].order, _prepared[0].reference, _prepared[0].snapshot
-    _prepared.clear()
-    order = {**prepared, "only": start["only"]}
+    prepared, reference, snapshot, sensitive = _prepared.pop()
+    chosen = sensitive[start["perturbed"]] if start["perturbed"] else None
+    order = {**prepared, "only": start["only"], "perturbation": chosen.perturbation if chosen else None}
+    if chosen and order["only"] is None:
+        order["only"] = chosen.cases
     versions = library_versions.loaded_versions()
-    send(messages.Learned(op="collected", cases=reference.cases, problem=reference.problem, versions=versions))
+    learned = messages.Learned(
+        op="collected",
+        cases=reference.cases,
+        sensitive={party: each.cases for party, each in sensitive.items()},
+        problem=reference.problem,
+        versions=versions,
+    )
+    send(learned)
     if reference.problem:
         return
     repo, targets = order["repo"], start["targets"]

@@ -80,6 +80,12 @@ def _run(order: dict[str, Any], report: Report, seed: int) -> None:
         }
         write_files(public, Path(reference_directory))  # the reference may read data files next to its sources
         reference = module_namespaces.Namespace(repo, reference_directory, roots=order["roots"])
+    if order["perturbation"] is not None:
+        helpers = [path for path in order["hidden"] if not _is_test(path)]
+        tests.compilers = order["perturbation"].compilers(helpers)
+        if reference is not None:
+            reference.compilers = order["perturbation"].compilers(repo)
+        order["perturbation"].begin(str(directory))
     del repo
     namespaces = module_namespaces.Namespaces(*filter(None, (tests, reference)))
     plugin = _Plugin(order, report, seed, namespaces, tests, reference)
@@ -99,6 +105,10 @@ def _run(order: dict[str, Any], report: Report, seed: int) -> None:
         )
     if not plugin.collected:
         raise RuntimeError(f"pytest could not start\n{stderr.getvalue()}")
+
+
+def _is_test(path: str) -> bool:
+    return path.rpartition("/")[2].startswith("test_")
 
 
 class _Reference:
@@ -231,7 +241,7 @@ class _TestsDirectory(pytest.File):
             vars(conftest).update({name: value for name, value in vars(loaded).items() if name != "__file__"})
             self.config.pluginmanager.register(conftest, "the hidden tests' own")
         for path in paths:
-            if path.rpartition("/")[2].startswith("test_"):
+            if _is_test(path):
                 file = self.config.rootpath / _DIRECTORY / path
                 module = _Module.from_parent(self, path=file, nodeid=f"{_DIRECTORY}/{path}")
                 module.plugin, module.source = plugin, path

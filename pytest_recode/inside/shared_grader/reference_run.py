@@ -36,6 +36,8 @@ class ReferenceRun(NamedTuple):
     """The interface of each case, in the order in which they ran."""
     problem: str
     """Why the reference does not pass, "" where it passes every case."""
+    failed: frozenset[str] = frozenset()
+    """The cases that an assertion failed."""
     findings: frozenset[str] = frozenset()
     """What the reference does that would be tampering: a candidate may do it too."""
 
@@ -92,7 +94,8 @@ def _result(answer: dict[str, Any]) -> ReferenceRun:
     failed = [f"{case}: {step['message']}" for case, step in finished.items() if step["outcome"] != "passed"]
     problem = answer["problem"] or "\n\n".join(ended + failed) or ("" if finished else "it has no tests")
     cases = {case: step.get("interface", case) for case, step in finished.items()}
-    return ReferenceRun(cases, problem, frozenset(answer["findings"]))
+    asserted = [case for case, step in finished.items() if step["outcome"] == "failed" and step["exception"] is None]
+    return ReferenceRun(cases, problem, frozenset(asserted), frozenset(answer["findings"]))
 
 
 class ProcessState:

@@ -47,6 +47,9 @@ def _run(order: dict[str, Any], report: Report, seed: int) -> None:
     script: str = order["script"]
     del order["repo"]  # it has the reference's source
     hidden = memory_modules.HiddenModules(order["hidden"])
+    if order["perturbation"] is not None:
+        hidden.compilers.update(order["perturbation"].compilers(path for path in order["hidden"] if path != script))
+        order["perturbation"].begin(str(Path.cwd()))
     sys.path.insert(0, str(Path.cwd()))
     sys.argv[:] = [script]
     importlib.invalidate_caches()

@@ -62,11 +62,21 @@ class Collected(TypedDict):
     versions: dict[str, str]
 
 
+Party = Literal["reference", "candidate"]
+PARTIES: tuple[Party, ...] = ("reference", "candidate")
+"""In the order in which passes are tried with shifted values of theirs."""
+
+
 class Learned(TypedDict):
-    """Shared judging: the interface of each case that the reference passes; `problem` says why it does not pass, or ""."""
+    """Shared judging: the interface of each case that the reference passes; `problem` says why it does not pass, or "".
+
+    `sensitive`: the cases that right code fails if what this party returns to the tests is shifted
+    (`shared_grader/perturbed.py`).
+    """
 
     op: Literal["collected"]
     cases: dict[str, str]
+    sensitive: dict[Party, list[str]]
     problem: str
     versions: dict[str, str]
 
@@ -200,13 +210,17 @@ class CandidateStart(TypedDict):
 
 
 class JudgeStart(TypedDict):
-    """To the shared judge: the candidate's files, and the paths of all targets (`names`). `only` as above."""
+    """To the shared judge: the candidate's files, and the paths of all targets (`names`). `only` as above.
+
+    `perturbed`: the party that returns shifted values to the tests, if any.
+    """
 
     token: str
     targets: Mapping[str, bytes]
     names: list[str]
     seed: int
     only: Optional[list[str]]
+    perturbed: Optional[Party]
 
 
 class NoAnswer(TypedDict):
@@ -256,6 +270,10 @@ def _is_text_table(value: Any) -> bool:
     return type(value) is dict and all(_is_text(key) and _is_text(text) for key, text in value.items())
 
 
+def _is_sensitive(value: Any) -> bool:
+    return type(value) is dict and all(key in PARTIES and _is_text_list(cases) for key, cases in value.items())
+
+
 def _has(value: Any, fields: Mapping[str, _Check]) -> bool:
     return type(value) is dict and all(name in value and check(value[name]) for name, check in fields.items())
 
@@ -271,7 +289,12 @@ _GRADER_STEPS: dict[str, dict[str, _Check]] = {
     "done": {},
     "ready": {},
 }
-_LEARNED: dict[str, _Check] = {"cases": _is_text_table, "problem": _is_text, "versions": _is_text_table}
+_LEARNED: dict[str, _Check] = {
+    "cases": _is_text_table,
+    "sensitive": _is_sensitive,
+    "problem": _is_text,
+    "versions": _is_text_table,
+}
 _JUDGE_STEPS: dict[str, dict[str, _Check]] = {
     "started": _STARTED,
     "finished": _FINISHED,

@@ -145,13 +145,13 @@ class HiddenModules:
         _loading[module.__name__] = module
         sys.modules[module.__name__] = _LoadingModule(module.__name__)
         try:
-            run_source(module.__dict__, data, file, self.builtins, self.compilers.get(path, _compiled))
+            run_source(module.__dict__, data, file, self.builtins, self.compilers.get(path, compiled))
         finally:
             sys.modules.pop(module.__name__, None)
             del _loading[module.__name__]
 
 
-def _compiled(source: bytes, file: str, namespace: dict[str, Any]) -> Any:
+def compiled(source: bytes, file: str, namespace: dict[str, Any]) -> Any:
     return compile(source, file, "exec", dont_inherit=True)
 
 
@@ -205,7 +205,7 @@ def run_source(
     source: bytes,
     file: str,
     module_builtins: Mapping[str, Any],
-    compiler: Compiler = _compiled,
+    compiler: Compiler = compiled,
 ) -> None:
     """Run a module's source in `namespace`, with builtins of its own: its imports call their `__import__`.
 

@@ -45,6 +45,7 @@ class Namespace:
         self._packages |= {name[:end] for name in self._packages for end, sign in enumerate(name) if sign == "."}
         self.top_level_names = {name.partition(".")[0] for name in self.sources}
         self.builtins: dict[str, Any] = {}  # of the namespace's code
+        self.compilers: dict[str, memory_modules.Compiler] = {}  # of particular files, by path
 
     def name_of(self, path: str) -> str:
         return next(name for name, (source, _) in self.sources.items() if source == path)
@@ -70,8 +71,9 @@ class Namespace:
     def create_module(self, spec: ModuleSpec) -> None: ...
 
     def exec_module(self, module: Any) -> None:
-        file, data = module.__spec__.origin, self.sources[module.__name__][1]
-        memory_modules.run_source(module.__dict__, data, file, self.builtins)
+        file, (path, data) = module.__spec__.origin, self.sources[module.__name__]
+        compiler = self.compilers.get(path, memory_modules.compiled)
+        memory_modules.run_source(module.__dict__, data, file, self.builtins, compiler)
 
 
 class Namespaces:

@@ -1,0 +1,221 @@
+"""Shifts what functions return to the tests, so that right code fails and only code that evades the comparison passes.
+
+Runs in the shared judge, in one process with the candidate. Called by the runners in the gradings that follow a pass.
+Must not change what the functions of one party's modules return to each other: only calls from outside are shifted.
+
+First the reference is shifted. A shift depends on the value and on a secret seed alone, so code that calls the
+reference itself gets what the tests get, and passes where right code fails. Cases that compare with no reference are
+judged with a shifted candidate: a comparison that was patched, or an object that equals anything, passes there too.
+
+Stdlib and modules of `inside/`, Python 3.9+.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import functools
+import importlib.machinery
+import inspect
+import random
+import sys
+import types
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Optional, TypeVar, Union
+
+from ..wire import messages
+from .concealment import memory_modules
+
+_SHIFTED_METHODS = ("__call__", "__getitem__")
+"""The special methods whose results are shifted. Python or a library expects something particular of most others."""
+
+_Value = TypeVar("_Value")
+
+
+class Perturbation:
+    """The shifts of one grading. The modules that it compiles are one party: calls among them are not shifted."""
+
+    def __init__(self, party: messages.Party, seed: int) -> None:
+        self._party = party
+        draw = random.Random(seed)
+        self._factor, self._offset = -draw.uniform(1.2, 1.8), draw.uniform(0.3, 0.9)
+        self._step = draw.randint(2, 7)
+        self._suffix = "".join(draw.choices("bcdfghjklm", k=4))
+        self._name = f"_{draw.getrandbits(64):x}"  # by which the modules' code finds `_outermost`
+        self._depth = 0  # of calls in these modules
+        self._modules: set[str] = set()
+
+    def compilers(self, paths: Iterable[str]) -> dict[str, memory_modules.Compiler]:
+        """By path, the compilers of the reference's files; {} if it is not the reference that is shifted."""
+        return dict.fromkeys(paths, self.compiled) if self._party == "reference" else {}
+
+    def begin(self, directory: str) -> None:
+        """Shift what the repository in a directory returns, if that is the party, in all imports from now on."""
+        if self._party == "candidate":
+            sys.meta_path.insert(0, _RepositoryFinder(self, directory))
+
+    def compiled(self, source: bytes, file: str, namespace: dict[str, Any]) -> Any:
+        """Compile a module so that its functions return shifted values to callers outside. It runs in `namespace`."""
+        tree = _Decorating(self._name).visit(ast.parse(source, file))
+        namespace[self._name] = self._outermost
+        self._modules.add(namespace["__name__"])
+        return compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
+
+    def _outermost(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Wrap a function so that a call that no other wrapped function made returns a shifted value."""
+        return self._generator(function) if inspect.isgeneratorfunction(function) else self._plain(function)
+
+    def _plain(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(*args: Any, **named: Any) -> Any:
+            arguments = () if self._depth else (*args, *named.values())
+            arrays = [(array, _copied(array)) for array in arguments if _is_array(array)]
+            self._depth += 1
+            try:
+                value = function(*args, **named)
+            finally:
+                self._depth -= 1
+            if self._depth:
+                return value
+            written = [array for array, copied in arrays if not _have_same_contents(array, copied)]
+            for array in written:
+                self._shift_in_place(array)
+            returns_self = args and value is args[0] and not _is_array(value)
+            return value if returns_self or any(value is array for array in written) else self.shifted(value)
+
+        return call
+
+    def _generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def generate(*args: Any, **named: Any) -> Any:
+            outermost = not self._depth
+            values = function(*args, **named)
+            while True:
+                self._depth += 1
+                try:
+                    value = next(values)
+                except StopIteration as end:
+                    return end.value
+                finally:
+                    self._depth -= 1
+                yield self.shifted(value) if outermost else value
+
+        return generate
+
+    def shifted(self, value: Any) -> Any:
+        """Another value of the same type and shape. Anything without numbers, truth values or texts is returned as it is."""
+        kind = type(value)
+        if kind is bool:
+            return not value
+        if kind is int:
+            return value + self._step
+        if kind in (float, complex):
+            return value * self._factor + self._offset
+        if kind is str:
+            return value + self._suffix
+        if isinstance(value, dict):
+            return _replaced(value, lambda new: new.update({key: self.shifted(part) for key, part in value.items()}))
+        if isinstance(value, (list, tuple, set, frozenset)):
+            items = [self.shifted(item) for item in value]
+            return kind(*items) if hasattr(value, "_fields") else kind(items)
+        if _is_array(value):
+            return self._shifted_array(value)
+        if kind.__module__ in self._modules and hasattr(value, "__dict__") and not _is_layer(value):
+            return _replaced(value, lambda new: vars(new).update({k: self.shifted(v) for k, v in vars(value).items()}))
+        return value
+
+    def _shift_in_place(self, array: Any) -> None:
+        data = getattr(array, "data", array) if hasattr(array, "requires_grad") else array  # torch: not differentiated
+        data[...] = self.shifted(data)
+
+    def _shifted_array(self, array: Any) -> Any:
+        dtype = str(array.dtype)
+        if "bool" in dtype:
+            return ~array
+        if "int" in dtype:
+            return array + self._step
+        if "float" in dtype or "complex" in dtype:
+            moved = array * self._factor + self._offset
+            return moved if moved.dtype == array.dtype else moved.astype(array.dtype)
+        return array
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "dtype") and hasattr(value, "shape") and not isinstance(value, type)
+
+
+def _copied(array: Any) -> Any:
+    return array.detach().clone() if hasattr(array, "detach") else copy.copy(array)
+
+
+def _have_same_contents(one: Any, other: Any) -> bool:
+    if one.shape != other.shape:
+        return False
+    same = (one == other) | ((one != one) & (other != other))  # where both are NaN
+    return bool(same.all())
+
+
+def _replaced(value: _Value, change: Callable[[Any], None]) -> _Value:
+    new = copy.copy(value)
+    change(new)
+    return new
+
+
+class _Decorating(ast.NodeTransformer):
+    """Decorates the functions and methods of a module, and the lambda expressions that have a name or are returned."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        special = node.name.startswith("__") and node.name.endswith("__")
+        if not special or node.name in _SHIFTED_METHODS:
+            node.decorator_list.append(self._decorator(node))  # innermost: below `property`, `staticmethod`
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        return self._with_value(node)
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        return self._with_value(node)
+
+    def _with_value(self, node: Union[ast.Assign, ast.Return]) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Lambda):
+            node.value = ast.Call(func=self._decorator(node.value), args=[node.value], keywords=[])
+        return node
+
+    def _decorator(self, node: ast.AST) -> ast.expr:
+        return ast.copy_location(ast.Name(id=self._name, ctx=ast.Load()), node)
+
+
+def _is_layer(value: Any) -> bool:
+    """Whether it is a layer of torch: its results are shifted, and its parameters are not numbers but where training writes."""
+    torch = sys.modules.get("torch")
+    return isinstance(torch, types.ModuleType) and isinstance(value, torch.nn.Module)
+
+
+class _RepositoryFinder:
+    """A finder of Python's import system that compiles the files below a directory by a perturbation."""
+
+    def __init__(self, perturbation: Perturbation, directory: str) -> None:
+        self._perturbation, self._directory = perturbation, f"{directory}/"
+
+    def find_spec(self, name: str, path: Optional[Sequence[str]] = None, target: Any = None) -> Any:
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is None or not spec.origin or not spec.origin.startswith(self._directory) or not spec.has_location:
+            return None
+        if spec.origin.endswith(".py"):
+            spec.loader = _RepositoryLoader(name, spec.origin, self._perturbation)
+        return spec
+
+
+class _RepositoryLoader(importlib.machinery.SourceFileLoader):
+    def __init__(self, name: str, path: str, perturbation: Perturbation) -> None:
+        super().__init__(name, path)
+        self._perturbation = perturbation
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        code = self._perturbation.compiled(self.get_data(self.path), self.path, module.__dict__)
+        exec(code, module.__dict__)
