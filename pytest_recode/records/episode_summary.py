@@ -47,7 +47,7 @@ class EpisodeSummary(TypedDict):
     answers: int  # of the model, in turns that this episode paid for, including turns without a verdict
     unparsed: int  # of these, answers that could not be used
     tampering: bool  # in any turn
-    verifiable: bool  # whether a wrong judge would fail right code, so that a pass can be checked
+    unverifiable: bool  # solved, and no test compares values, so that a pass proves less
     flagged: tuple[str, ...]  # findings of a turn in which every case passed, which alone make the episode unsolved
     shared: bool  # whether another episode paid for a turn
     seconds: float
@@ -86,7 +86,7 @@ def episode_summary(record: Record) -> EpisodeSummary:
         "answers": sum(turn.get("steps", 0) for turn in paid) + abandoned["steps"],
         "unparsed": sum(turn.get("unparsed", 0) for turn in paid) + abandoned["unparsed"],
         "tampering": any(turn["tampering"] for turn in record["turns"]),
-        "verifiable": all(turn.get("verifiable", True) for turn in record["turns"]),
+        "unverifiable": record["outcome"] == "solved" and not record["turns"][-1].get("verifiable", True),
         "flagged": findings(record["outcome"], record["turns"]),
         "shared": any(turn["shared"] for turn in record["turns"]),
         "seconds": record["seconds"],

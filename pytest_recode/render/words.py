@@ -220,11 +220,7 @@ def weaker(records: Sequence[EpisodeSummary]) -> list[str]:
             f"hidden tests: {plural(shown, 'episode')} with their output in the feedback (--recode-test-output=full), which"
             " quotes tests and inputs: do not compare it with runs without"
         )
-    unverifiable = [
-        record["nodeid"].rpartition("::")[2]
-        for record in records
-        if record["outcome"] == "solved" and not record["verifiable"]
-    ]
+    unverifiable = [record["nodeid"].rpartition("::")[2] for record in records if record["unverifiable"]]
     if unverifiable:
         lines.append(
             f"not verifiable: {plural(len(unverifiable), 'solved episode')}: {some_of(unverifiable, MOST_NAMES)}:"

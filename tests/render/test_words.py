@@ -43,6 +43,7 @@ def test_the_names_of_many_episodes_with_tampering_are_cut() -> None:
             "isolation": "shared",
             "turns": [{}],
             "tampering": n > 0,
+            "unverifiable": n == 0,
             "flagged": ("a.py, line 1: import of gc", "second") if n in (1, 2) else (),
             "test_output_shown": n == 1,
         }
@@ -52,6 +53,7 @@ def test_the_names_of_many_episodes_with_tampering_are_cut() -> None:
         "isolation: shared 8: verdicts of shared judging are weaker (docs/explanation/oracle.md)",
         "hidden tests: 1 episode with their output in the feedback (--recode-test-output=full), which quotes tests and inputs:"
         " do not compare it with runs without",
+        "not verifiable: 1 solved episode: m-0: their tests do not notice shifted values (docs/explanation/oracle-shared.md)",
         "tampering: 7 episodes: m-1, m-2, m-3, m-4, m-5 and 2 more",
         "passed but flagged: 2 episodes: every case passed, and only findings of the shared judge make it unsolved;"
         " read them (docs/explanation/oracle-shared.md)",
@@ -86,6 +88,7 @@ def test_an_episode_without_a_verdict_has_none_of_any_kind() -> None:
         "isolation": "shared",
         "turns": [],
         "tampering": False,
+        "unverifiable": False,
         "flagged": (),
         "test_output_shown": False,
     }
