@@ -40,6 +40,10 @@ _WORTH_A_RUN = 2.0
 what slower tests build on first use is small compared with the time that they take in each grading."""
 
 
+_TIMES_AS_LONG = 5.0
+"""A run with shifted values may take that many times as long as the one before: a busy machine must not make tests look blind."""
+
+
 class Sensitive(NamedTuple):
     """The cases that the authors' own code fails, by an assertion, under one perturbation."""
 
@@ -85,7 +89,8 @@ def prepare(data: bytes, runner: Runner) -> None:
     began = time.monotonic()
     reference, worked = run_in_fork(order, runner, lambda: _snapshot(order, runner), began + order["seconds"])
     quick = worked < _WORTH_A_RUN and time.monotonic() - began < 10 * _WORTH_A_RUN
-    shifted = {} if reference.problem else _sensitive(order, runner, reference)
+    patience = max(order["seconds"], _TIMES_AS_LONG * (time.monotonic() - began))
+    shifted = {} if reference.problem else _sensitive(order, runner, reference, patience)
     unchanged = dict(order)  # a run removes parts of it
     if quick and not reference.problem and not _NOT_FORKED & set(sys.modules):
         write_files(order["repo"], directory)
@@ -96,14 +101,16 @@ def prepare(data: bytes, runner: Runner) -> None:
     _prepared[:] = [_Prepared(unchanged, reference, _snapshot(unchanged, runner), shifted)]
 
 
-def _sensitive(order: dict[str, Any], runner: Runner, reference: ReferenceRun) -> dict[messages.Party, Sensitive]:
+def _sensitive(
+    order: dict[str, Any], runner: Runner, reference: ReferenceRun, patience: float
+) -> dict[messages.Party, Sensitive]:
     """What right code fails under a perturbation of each party. The cases of a later party are those that no earlier one has."""
     sensitive: dict[messages.Party, Sensitive] = {}
     left = dict(reference.cases)
     for party in messages.PARTIES:
         perturbation = perturbed.Perturbation(party, secrets.randbits(64))
         shifted = {**order, "only": list(left), "perturbation": perturbation}
-        deadline = time.monotonic() + order["seconds"]
+        deadline = time.monotonic() + patience
         found = run_in_fork(shifted, runner, lambda: _snapshot(order, runner), deadline)[0].failed if left else ()
         sensitive[party] = Sensitive(perturbation, [case for case in left if case in found])
         left = {case: left[case] for case in left if case not in found}
