@@ -130,7 +130,7 @@ class OneShot:
             for each in typed_field(state, "past", list)
         )
         self.problems = tuple(typed_field(state, "problems", list))
-        self.window = None if state["window"] is None else typed_field(state, "window", int)
+        self.window = None if state.get("window") is None else typed_field(state, "window", int)
         restore_model(self.model, typed_field(state, "model", dict))
 
     def _ask(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> tuple[list[Message], Reply | None]:

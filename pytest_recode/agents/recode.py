@@ -93,7 +93,7 @@ class ReCode:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self.turn, self.over = typed_field(state, "turn", int), typed_field(state, "over", str)
-        self.window = None if state["window"] is None else typed_field(state, "window", int)
+        self.window = None if state.get("window") is None else typed_field(state, "window", int)
         self.held = typed_field(state, "held", bool)
         self.memory.restore(typed_field(state, "memory", dict))
         restore_model(self.model, typed_field(state, "model", dict))

@@ -131,8 +131,9 @@ def makers(
             known=known,
         ),
         **report_dates.tables(with_lines, own),
-        "episodes": episodes["episodes"],
-        "comparisons": pairs["comparisons"],  # the answer to most questions, so it is above the long tables
+        **{name: table for name, table in episodes.items() if name == "episodes"},
+        # the answer to most questions, so it is above the long tables
+        **{name: table for name, table in pairs.items() if name == "comparisons"},
         **episodes,
         **report_tasks.tables(own),
         **report_history.tables(own),

@@ -17,6 +17,7 @@ import pytest
 
 from pytest_recode.faults import GraderError, SandboxError
 from pytest_recode.inside.runtime import linux_isolation
+from pytest_recode.oracle.patience import Patience
 from pytest_recode.oracle.switchboard import Switchboard
 from pytest_recode.sandboxes import Connection, Program, Sandbox, SandboxContext
 from pytest_recode.task import Environment, Limits
@@ -265,16 +266,21 @@ def test_nor_where_tests_and_candidate_share_a_process(
 
 def test_a_candidate_that_is_lost_before_it_was_asked_is_launched_again(bare: Sandbox) -> None:
     line = Switchboard(bare, ENVIRONMENT, Limits(), {"m.py": b""}, 0, time.monotonic() + 60)
+
+    def patient(connection: Connection) -> Patience:
+        return Patience(connection, "candidate", Limits(), line._credit, line._credit_grading)
+
     try:
         line.another = True
-        line.candidate = line._next_candidate()
+        line.candidate = patient(line._next_candidate())
         assert line._next is not None
         ahead = line._next.result()
         ahead.kill()
         line.end()
         line.another = False
-        line.candidate = line._next_candidate()
-        assert line.candidate is not ahead
+        again = line._next_candidate()
+        line.candidate = patient(again)
+        assert again is not ahead
         with pytest.raises(TimeoutError):  # it waits for a question
             line.candidate.receive(1, time.monotonic())
     finally:
