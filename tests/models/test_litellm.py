@@ -647,7 +647,7 @@ def test_the_real_clock_waits(chat_server: Serve) -> None:
 def test_no_key_of_the_environment_shows_in_an_error(chat_server: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-key")
     server = chat_server([fault(401, "Incorrect API key provided: sk-very-secret-key.")])
-    assert failing(model(server)).detail.startswith("Incorrect API key provided: <OPENAI_API_KEY>. (asked at ")
+    assert failing(model(server)).detail.startswith("Incorrect API key provided: <OPENAI_API_KEY> (asked at ")
     assert server.requests[0].headers["authorization"] == "Bearer sk-very-secret-key"
 
 

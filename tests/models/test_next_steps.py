@@ -40,7 +40,7 @@ def test_a_refused_parameter_has_a_next_step(
     server = chat_server([fault(400, says)])
     error = failing(model(server, "mine", table={"mine": {"model": "openai/local", **fields}}))
     assert (error.fault, len(server.requests)) == (ModelFault.REQUEST, 1)
-    assert_message(str(error), "model mine", says, *steps)
+    assert_message(str(error), "model mine", says.rstrip("."), *steps)
 
 
 def test_newer_models_of_openai_with_tools_go_to_the_responses_api() -> None:
