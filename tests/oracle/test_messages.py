@@ -37,7 +37,13 @@ JUDGE: list[Any] = [
     messages.Flag(op="flag", text="it replaced numpy.allclose"),
     messages.DONE,
 ]
-LEARNED = messages.Learned(op="collected", cases={"A.test": "A.test"}, problem="", versions={"numpy": "2.0"})
+LEARNED = messages.Learned(
+    op="collected",
+    cases={"A.test": "A.test"},
+    sensitive={"reference": ["A.test"], "candidate": []},
+    problem="",
+    versions={"numpy": "2.0"},
+)
 
 
 def sent(message: Any) -> Any:

@@ -473,7 +473,7 @@ def test_a_task_whose_files_lack_its_canary_or_show_its_reference_fails(make_tas
     result.assert_outcomes(passed=1, failed=2)
     assert_line(result.stdout.str(), "paper.md:3", "reference/answer.py:5-14", "in words or formulas")
     assert "of its files lack the canary of task.yaml: " in words(result)
-    assert re.search(r"tiny reference ok \d.* tiny canary problem \d", words(result))
+    assert re.search(r"tiny canary problem \d.* tiny reference ok \d", words(result))
 
 
 def test_a_task_that_cannot_be_read_stops_the_others_unless_the_user_says_otherwise(
