@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
+from decimal import Decimal
+from fractions import Fraction
 from textwrap import dedent, indent
 from typing import Any
 
@@ -43,7 +46,10 @@ def test_no_entry_of_an_array_stays(seed: int, dtype: str) -> None:
 MODULE = """\
 import numpy as np
 from collections import namedtuple
+from collections import deque
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache
 
 Pair = namedtuple("Pair", "one other")
@@ -76,6 +82,13 @@ def made():
     def inner(): return one()
     return inner
 nothing = lambda: None
+def lazy(): return (one() for _ in range(2))
+def counts(): return range(2)
+def exact(): return [Fraction(1, 2), Decimal("0.5"), np.float32(1), deque([1])]
+class Slotted:
+    __slots__ = ("x",)
+    def __init__(self, x): self.x = x
+def slotted(): return Slotted(1)
 three = lambda: 3
 @lru_cache
 def cached(): return 4
@@ -94,6 +107,12 @@ def test_only_calls_from_outside_are_shifted() -> None:
     assert space["pair"]() == (shifted(1), shifted("a"))
     assert space["made"]()() == shifted(1.0)
     assert (space["nothing"](), space["three"](), space["cached"]()) == (None, shifted(3), shifted(4))
+    assert list(space["lazy"]()) == [shifted(1.0)] * 2
+    assert list(space["counts"]()) == [shifted(0), shifted(1)]
+    exact = [Fraction(1, 2), Decimal("0.5"), np.float32(1), deque([1])]
+    assert [type(each) for each in space["exact"]()] == [type(each) for each in exact]
+    assert all(one != other for one, other in zip(space["exact"](), exact, strict=True))
+    assert space["slotted"]().x == shifted(1)
     point = space["Point"](2.0)
     assert point.x == 2.0  # of the test's own making
     assert point.scaled().x == shifted(2.0)

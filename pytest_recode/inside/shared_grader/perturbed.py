@@ -13,14 +13,16 @@ Stdlib and modules of `inside/`, Python 3.9+.
 from __future__ import annotations
 
 import ast
+import collections
 import copy
 import functools
 import importlib.machinery
-import inspect
+import io
+import numbers
 import random
 import sys
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Optional, TypeVar, Union
 
 from ..wire import messages
@@ -63,9 +65,7 @@ class Perturbation:
 
     def _outermost(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap a function so that a call that no other wrapped function made returns a shifted value."""
-        return self._generator(function) if inspect.isgeneratorfunction(function) else self._plain(function)
 
-    def _plain(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def call(*args: Any, **named: Any) -> Any:
             arguments = () if self._depth else (*args, *named.values())
@@ -85,43 +85,43 @@ class Perturbation:
 
         return call
 
-    def _generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(function)
-        def generate(*args: Any, **named: Any) -> Any:
-            outermost = not self._depth
-            values = function(*args, **named)
-            while True:
-                self._depth += 1
-                try:
-                    value = next(values)
-                except StopIteration as end:
-                    return end.value
-                finally:
-                    self._depth -= 1
-                yield self.shifted(value) if outermost else value
-
-        return generate
+    def _iterated(self, values: Iterator[Any]) -> Generator[Any, None, Any]:
+        """The shifted items, which code of the modules may still have to work out."""
+        while True:
+            self._depth += 1
+            try:
+                value = next(values)
+            except StopIteration as end:
+                return end.value
+            finally:
+                self._depth -= 1
+            yield self.shifted(value)
 
     def shifted(self, value: Any) -> Any:
         """Another value of the same type and shape. Anything without numbers, truth values or texts is returned as it is."""
         kind = type(value)
         if kind is bool:
             return not value
-        if kind is int:
-            return value + self._step
         if kind in (float, complex):
             return value * self._factor + self._offset
-        if kind is str:
-            return value + self._suffix
-        if isinstance(value, dict):
-            return _replaced(value, lambda new: new.update({key: self.shifted(part) for key, part in value.items()}))
-        if isinstance(value, (list, tuple, set, frozenset)):
-            items = [self.shifted(item) for item in value]
-            return kind(*items) if hasattr(value, "_fields") else kind(items)
         if _is_array(value):
             return self._shifted_array(value)
-        if kind.__module__ in self._modules and hasattr(value, "__dict__") and not _is_layer(value):
-            return _replaced(value, lambda new: vars(new).update({k: self.shifted(v) for k, v in vars(value).items()}))
+        if isinstance(value, numbers.Number):
+            return value + self._step  # type: ignore[operator]
+        if kind in (str, bytes):
+            return value + (self._suffix if kind is str else self._suffix.encode())
+        if kind is range:
+            return range(value.start + self._step, value.stop + self._step, value.step)
+        if isinstance(value, dict):
+            return _replaced(value, {key: self.shifted(part) for key, part in value.items()}, dict.__setitem__)
+        if isinstance(value, (list, tuple, set, frozenset, collections.deque)):
+            items = [self.shifted(item) for item in value]
+            return kind(*items) if hasattr(value, "_fields") else kind(items)
+        if isinstance(value, Iterator) and not isinstance(value, io.IOBase):
+            return self._iterated(value)
+        if kind.__module__ in self._modules and not _is_layer(value):
+            attributes = {name: self.shifted(part) for name, part in _attributes(value)}
+            return _replaced(value, attributes, object.__setattr__)
         return value
 
     def _shift_in_place(self, array: Any) -> None:
@@ -155,9 +155,18 @@ def _have_same_contents(one: Any, other: Any) -> bool:
     return bool(same.all())
 
 
-def _replaced(value: _Value, change: Callable[[Any], None]) -> _Value:
+def _attributes(value: Any) -> Iterator[tuple[str, Any]]:
+    yield from getattr(value, "__dict__", {}).items()
+    slots = [vars(cls).get("__slots__", ()) for cls in type(value).__mro__]
+    for name in [name for names in slots for name in ([names] if isinstance(names, str) else names)]:
+        if hasattr(value, name):
+            yield name, getattr(value, name)
+
+
+def _replaced(value: _Value, parts: Mapping[Any, Any], put: Callable[[Any, Any, Any], None]) -> _Value:
     new = copy.copy(value)
-    change(new)
+    for key, part in parts.items():
+        put(new, key, part)
     return new
 
 
