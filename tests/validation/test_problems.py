@@ -104,7 +104,7 @@ def test_a_failure_that_is_graded_again_is_no_other_seed(tmp_path: Path) -> None
     """It failed in the common grader under its third seed, and passed alone."""
     good, bad = Case(id="a", interface="a.f", outcome=Outcome.PASSED), failed("test_b")
     verdicts = [Verdict(seed=seed, cases=(case,)) for seed, case in ((1, good), (2, good), (3, bad), (3, good))]
-    task = task_in(tmp_path)
+    task = task_in(tmp_path, {"proofs/right/other/answer.py": FILES["reference/answer.py"]})
     found = problem_of(task, named(task, "right"), Answer(name="right", targets={}), verdicts[2], verdicts)
     assert found is not None
     assert "(1 of 3 seeds; repeat" in found.text
