@@ -378,8 +378,8 @@ def test_what_was_paid_is_a_column_where_turns_are_shared(report: Report, tmp_pa
     both = run(tmp_path / "both", [first, shared(first, feedback="L2")])
     rows = list(csv.DictReader(io.StringIO(report(both, "--table=costs", "--format=csv").stdout)))
     assert [(row["tokens"], row["paid_tokens"], row["cost_usd"], row["paid_usd"]) for row in rows] == [
-        ("100", "100", "0.50", "0.50"),
-        ("100", "60", "0.50", "0.30"),
+        ("100", "100", "0.5", "0.5"),
+        ("100", "60", "0.5", "0.3"),
     ]
     assert "paid: a first turn that several episodes share is counted once" in report(both, "--table=costs").stdout
     assert "paid" not in report(run(tmp_path / "one", [first]), "--table=costs").stdout
@@ -468,13 +468,13 @@ def test_a_killed_run_is_reported_and_said(report: Report, tmp_path: Path) -> No
         (["recode-out"], "recode-out: contains no results.jsonl: did you mean"),
         (
             ["recode-out/L0", "--table=score"],
-            "--table=score: no such table for these files; the tables are episodes, curves",
+            "--table=score: no such table for these files; the tables are episodes, comparisons",
         ),
         (["recode-out/L0", "--model=gpt-9"], "--model=gpt-9: no such row; the models are m"),
         (["recode-out/L0", "--hard-threshold=2"], "'2' is not a share in (0, 1], such as 1/3 or 0.25"),
         (["recode-out/L0", "--format=csv", "--table=costs", "--table=errors"], "give --table once"),
         (["recode-out/L0", "--table=comparisons"], "these files have no data for it"),
-        (["recode-out/L0", "--table=code"], "the tables are episodes, curves, levels"),
+        (["recode-out/L0", "--table=code"], "the tables are episodes, comparisons, curves, levels"),
         (["recode-out/L0", "--table=code"], "; code needs --tasks"),
         (["recode-out/L0", "--tasks", "nowhere"], "nowhere: no such file or directory; give a directory with"),
         (["recode-out/L0", "--tasks", "recode-out"], "recode-out: contains no tasks; give a directory with"),

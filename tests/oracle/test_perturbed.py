@@ -77,6 +77,13 @@ def fills(array): array[:] = one()
 def adds(array):
     array += 1
     return array
+class Optimizer:
+    def __init__(self, array):
+        self.groups = [{"params": [array]}]
+    def step(self):
+        for group in self.groups:
+            for array in group["params"]:
+                array -= one()
 def pair(): return Pair(1, "a")
 def made():
     def inner(): return one()
@@ -123,6 +130,9 @@ def test_only_calls_from_outside_are_shifted() -> None:
     assert array.tolist() == [shifted(1.0)] * 3
     assert space["adds"](array) is array
     assert array.tolist() == [shifted(shifted(1.0) + 1)] * 3
+    parameters = np.full(2, 3.0)
+    assert space["Optimizer"](parameters).step() is None
+    assert parameters.tolist() == [shifted(2.0)] * 2
     with pytest.raises(ValueError, match="no"):
         space["fails"]()
     assert space["two"]() == shifted(2.0)  # also after an exception

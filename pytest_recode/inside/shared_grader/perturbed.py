@@ -30,6 +30,7 @@ from .concealment import memory_modules
 
 _SHIFTED_METHODS = ("__call__", "__getitem__")
 """The special methods whose results are shifted. Python or a library expects something particular of most others."""
+_MOST_LOOKED_AT = 2_000  # values in which arrays are looked for that a function wrote to
 
 _Value = TypeVar("_Value")
 
@@ -68,8 +69,7 @@ class Perturbation:
 
         @functools.wraps(function)
         def call(*args: Any, **named: Any) -> Any:
-            arguments = () if self._depth else (*args, *named.values())
-            arrays = [(array, _copied(array)) for array in arguments if _is_array(array)]
+            arrays = [] if self._depth else [(array, _copied(array)) for array in _arrays([*args, *named.values()])]
             self._depth += 1
             try:
                 value = function(*args, **named)
@@ -142,6 +142,24 @@ class Perturbation:
 
 def _is_array(value: Any) -> bool:
     return hasattr(value, "dtype") and hasattr(value, "shape") and not isinstance(value, type)
+
+
+def _arrays(arguments: Iterable[Any]) -> Iterator[Any]:
+    """The arrays to which a function with these arguments can write: an optimizer keeps them in a list of tables of lists."""
+    left, seen = collections.deque(arguments), set[int]()
+    while left and len(seen) < _MOST_LOOKED_AT:
+        value = left.popleft()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if _is_array(value):
+            yield value
+        elif isinstance(value, dict):
+            left += value.values()
+        elif isinstance(value, (list, tuple)):
+            left += value
+        elif not _is_layer(value) and not isinstance(value, (type, types.ModuleType, types.FunctionType)):
+            left += getattr(value, "__dict__", {}).values()
 
 
 def _copied(array: Any) -> Any:
