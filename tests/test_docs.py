@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -203,6 +204,11 @@ def test_a_printed_command_is_taken(page: str, command: str, tmp_path: Path, qui
     )
     assert example is not None
     (tmp_path / "my_agents.py").write_text(example[1])
+    page_of_models = (ROOT / "docs/how-to/use-a-local-model.md").read_text("utf-8")
+    models = re.search(r"^ *(# models\.yaml\n.*?)^ *```", page_of_models, re.DOTALL | re.MULTILINE)
+    assert models is not None
+    (tmp_path / "models.yaml").write_text(dedent(f"   {models[1]}"))
+    command = command.replace("=models.yaml", f"={tmp_path / 'models.yaml'}")
     done = subprocess.run(
         [
             *quick_python,
