@@ -101,6 +101,10 @@ def only_common(found: RowsOfRuns) -> RowsOfRuns:
     return replace(found, shown=shown, notes=(*found.notes, *notes))
 
 
+_ABOVE = ("episodes", "comparisons")
+"""The tables that answer most questions, so that they are above the long ones."""
+
+
 def makers(
     found: RowsOfRuns,
     *,
@@ -131,9 +135,7 @@ def makers(
             known=known,
         ),
         **report_dates.tables(with_lines, own),
-        **{name: table for name, table in episodes.items() if name == "episodes"},
-        # the answer to most questions, so it is above the long tables
-        **{name: table for name, table in pairs.items() if name == "comparisons"},
+        **{name: table for name, table in {**episodes, **pairs}.items() if name in _ABOVE},
         **episodes,
         **report_tasks.tables(own),
         **report_history.tables(own),

@@ -51,7 +51,7 @@ def judge_shared(task: Task, parts: Parts, targets: Files, sandbox: Sandbox, *, 
             again = _SharedGrading(task=task, seed=seed, perturbed=party)
             again.run(parts, files, sandbox)
             flags += again.passed_wrongly()
-            verdict = replace(verdict, seconds=verdict.seconds + again.verdict().seconds)
+            verdict = replace(verdict, seconds=verdict.seconds + again.seconds())
     return replace(verdict, tampering=(*verdict.tampering, *flags), verifiable=any(grading.sensitive.values()))
 
 
@@ -292,6 +292,9 @@ class _SharedGrading:
             f"passes against a wrong judge too: {shifted} values were shifted, and {some_of(wrong, _MOST_NAMES)} did not fail"
         ]
 
+    def seconds(self) -> float:
+        return time.monotonic() - self.start
+
     def verdict(self) -> Verdict:
         """The verdict. It has every case that the reference passes; a case that was not reported failed."""
         self.since = time.monotonic()
@@ -304,7 +307,7 @@ class _SharedGrading:
         return Verdict(
             cases=tuple(self.cases[case] for case in self.expected),
             seed=self.seed,
-            seconds=time.monotonic() - self.start,
+            seconds=self.seconds(),
             isolation="shared",
             tampering=tuple(self.flags),
             versions=self.versions,

@@ -102,10 +102,8 @@ def measure(
     """
     threads = list(_threads(pids()))
     group = counted()  # after the delays, so that the difference is not too large
-    if (
-        group is None or group < sum(thread.run for thread in threads) / 2
-    ):  # a kernel may have refused the group to the program
-        group = None
+    if group is None or group < sum(thread.run for thread in threads) / 2:
+        group = None  # a kernel may have refused it to the program
         living = list(_threads(pids()))
         if first is not None and _last_pid() - first + 1 != len(living):
             return None

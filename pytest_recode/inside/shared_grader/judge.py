@@ -38,8 +38,6 @@ _NOT_FORKED = {"jax"}
 _WORTH_A_RUN = 2.0
 """Limit of CPU seconds, and of ten times as many by the clock, above which the tests do not run in the warm parent:
 what slower tests build on first use is small compared with the time that they take in each grading."""
-
-
 _TIMES_AS_LONG = 5.0
 """A run with shifted values may take that many times as long as the one before: a busy machine must not make tests look blind."""
 
@@ -106,14 +104,14 @@ def _sensitive(
 ) -> dict[messages.Party, Sensitive]:
     """What right code fails under a perturbation of each party. The cases of a later party are those that no earlier one has."""
     sensitive: dict[messages.Party, Sensitive] = {}
-    left = dict(reference.cases)
+    left = list(reference.cases)
     for party in messages.PARTIES:
         perturbation = perturbed.Perturbation(party, secrets.randbits(64))
-        shifted = {**order, "only": list(left), "perturbation": perturbation}
+        shifted = {**order, "only": left, "perturbation": perturbation}
         deadline = time.monotonic() + patience
-        found = run_in_fork(shifted, runner, lambda: _snapshot(order, runner), deadline)[0].failed if left else ()
-        sensitive[party] = Sensitive(perturbation, [case for case in left if case in found])
-        left = {case: left[case] for case in left if case not in found}
+        failed = run_in_fork(shifted, runner, lambda: _snapshot(order, runner), deadline)[0].failed if left else ()
+        sensitive[party] = Sensitive(perturbation, [case for case in left if case in failed])
+        left = [case for case in left if case not in failed]
     return sensitive
 
 
