@@ -144,8 +144,8 @@ HELPER = """\
     from m import f
     import refm
 
-    def test_f():
-        x = np.random.default_rng().normal(size=5)
+    def test_f(two):
+        x = np.random.default_rng().normal(size=2 * two + 1)
         expected = refm.f(x.copy())
         actual = f(x)
         np.testing.assert_allclose(actual, expected)
@@ -153,8 +153,8 @@ HELPER = """\
 LITERAL = """\
     from m import f
 
-    def test_f():
-        assert f(2) == 5
+    def test_f(two):
+        assert f(two) == 5
     """
 RAISES = "import pytest\nfrom m import f\n\ndef test_f():\n    with pytest.raises(TypeError):\n        f(None)\n"
 READS = """\
@@ -182,8 +182,17 @@ READS_FRAME = f"""\
 """Prints the expected value from the test's own frame, by the template of a logger."""
 
 
+FIXTURE = """\
+    import pytest
+
+    @pytest.fixture
+    def two():
+        yield 2
+    """
+
+
 def judged(sandbox: Sandbox, answer: str, tests: str) -> Verdict:
-    hidden = {"test_m.py": tests, "refm.py": RIGHT}
+    hidden = {"test_m.py": tests, "refm.py": RIGHT, "conftest.py": FIXTURE}
     return graded(sandbox, {"m.py": answer}, hidden, RIGHT, target="m.py", interfaces=("m.f",))
 
 

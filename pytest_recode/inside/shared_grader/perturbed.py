@@ -49,8 +49,13 @@ class Perturbation:
         self._modules: set[str] = set()
 
     def compilers(self, paths: Iterable[str]) -> dict[str, memory_modules.Compiler]:
-        """By path, the compilers of the reference's files; {} if it is not the reference that is shifted."""
-        return dict.fromkeys(paths, self.compiled) if self._party == "reference" else {}
+        """By path, the compilers of the reference's files; {} if it is not the reference that is shifted.
+
+        Fixtures are the tests': a wrapped one that yields would be no generator function for pytest, and all its tests would fail.
+        """
+        if self._party != "reference":
+            return {}
+        return {path: self.compiled for path in paths if path.rpartition("/")[2] != "conftest.py"}
 
     def begin(self, directory: str) -> None:
         """Shift what the repository in a directory returns, if that is the party, in all imports from now on."""
