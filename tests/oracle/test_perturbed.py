@@ -154,7 +154,7 @@ LITERAL = """\
     from m import f
 
     def test_f(two):
-        assert f(two) == 5
+        assert f(5 * two) == 101
     """
 RAISES = "import pytest\nfrom m import f\n\ndef test_f():\n    with pytest.raises(TypeError):\n        f(None)\n"
 READS = """\
