@@ -138,6 +138,8 @@ class EpisodeRecorder:
         self.transcript.end(made)
         if error is None:
             self._forget_answers(self.transcript.path.stem)
+            if self.checkpoints is not None:
+                self.checkpoints.finish()
         return made
 
     def _forget_answers(self, name: str) -> None:
@@ -170,7 +172,7 @@ def open_recorder(
     with ExitStack() as opened:
         transcript = Transcript(out / "episodes" / name, left.abandoned, files)
         opened.callback(transcript.close)
-        checkpoints = CheckpointWriter(out / "checkpoints" / name, plan.nodeid, files) if stores else None
+        checkpoints = CheckpointWriter(out / "checkpoints" / name, plan.nodeid, files, stored) if stores else None
         if checkpoints is not None:
             opened.callback(checkpoints.close)
         recorder = EpisodeRecorder(

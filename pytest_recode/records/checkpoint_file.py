@@ -33,7 +33,10 @@ from pytest_recode.records.stored_values import (
 )
 
 MAX_CONTENTS = 64 << 20
-"""Bytes of contents of a workspace's files that one process stores of an episode. Beyond them, a checkpoint has the targets alone."""
+"""Bytes of contents of a workspace's files that are stored of an episode. Beyond them, a checkpoint has the targets alone."""
+
+KEPT_CONTENTS = 1 << 20
+"""Bytes of contents that stay after the end of the episode, for replays. Of an episode with more, the targets alone stay."""
 
 
 class StoredChanges(TypedDict):
@@ -69,36 +72,60 @@ class _FeedbackLine(TypedDict):
 
 
 class CheckpointWriter:
-    """Writes the checkpoints of one episode. Raises `RecordsError` if they cannot be written."""
+    """Writes the checkpoints of one episode, after those of `earlier` processes. Raises `RecordsError` if they cannot be written."""
 
-    def __init__(self, path: Path, nodeid: str, files: RunFiles = LOCAL) -> None:
+    def __init__(self, path: Path, nodeid: str, files: RunFiles = LOCAL, earlier: StoredEpisode | None = None) -> None:
+        self._path, self._files = path, files
         self._lines = files.lines(path)
         self._nodeid = nodeid
-        self._stored: dict[str, int] = {}  # the size of the contents that this process has stored, by digest
+        self._stored: dict[str, int] = {}  # the size of the contents in the file, by digest
+        for checkpoint in earlier.checkpoints if earlier is not None else ():
+            self._stored.update(_sizes(checkpoint))
 
     def turn(self, checkpoint: Checkpoint) -> None:
         checkpoint = self._within_limit(checkpoint)
         line: _CheckpointLine = {"nodeid": self._nodeid, **dump(checkpoint, stored=self._stored)}
         self._lines.append(line)
-        if checkpoint.changes is not None:
-            self._stored.update(_sizes(checkpoint.changes))
+        self._stored.update(_sizes(checkpoint))
 
     def _within_limit(self, checkpoint: Checkpoint) -> Checkpoint:
-        changes = checkpoint.changes
-        if changes is None or sum({**self._stored, **_sizes(changes)}.values()) <= MAX_CONTENTS:
-            return checkpoint
-        targets = checkpoint.turn.targets
-        files = {
-            path: (data, changes.files[path][1] if path in changes.files else 0o644) for path, data in targets.items()
-        }
-        return replace(checkpoint, changes=Changes(files=files, removed=changes.removed, whole=False))
+        within = sum({**self._stored, **_sizes(checkpoint)}.values()) <= MAX_CONTENTS
+        return checkpoint if within else _targets_alone(checkpoint)
 
     def feedback(self, given: Feedback) -> None:
-        line: _FeedbackLine = {"nodeid": self._nodeid, "feedback": dump_feedback(given)}
-        self._lines.append(line)
+        self._lines.append(self._feedback_line(given))
+
+    def _feedback_line(self, given: Feedback) -> _FeedbackLine:
+        return {"nodeid": self._nodeid, "feedback": dump_feedback(given)}
+
+    def finish(self) -> None:
+        """The episode is over and will not be resumed: drop large contents from the file (`KEPT_CONTENTS`). Nothing is appended afterwards."""
+        if sum(self._stored.values()) <= KEPT_CONTENTS:
+            return
+        stored: set[str] = set()
+        lines: list[_CheckpointLine | _FeedbackLine] = []
+        for read in _read(self._path, self._nodeid, self._files):
+            if isinstance(read, Feedback):
+                lines.append(self._feedback_line(read))
+                continue
+            checkpoint = _targets_alone(read)
+            lines.append({"nodeid": self._nodeid, **dump(checkpoint, stored=stored)})
+            stored.update(_sizes(checkpoint))
+        self._files.replace(self._path, "".join(f"{json.dumps(line)}\n" for line in lines))
 
     def close(self) -> None:
         self._lines.close()
+
+
+def _targets_alone(checkpoint: Checkpoint) -> Checkpoint:
+    changes = checkpoint.changes
+    if changes is None:
+        return checkpoint
+    files = {
+        path: (data, changes.files[path][1] if path in changes.files else 0o644)
+        for path, data in checkpoint.turn.targets.items()
+    }
+    return replace(checkpoint, changes=Changes(files=files, removed=changes.removed, whole=False))
 
 
 def stored_episode(path: Path, nodeid: str, files: RunFiles = LOCAL) -> StoredEpisode:
@@ -204,8 +231,10 @@ def load(stored: StoredCheckpoint, contents: dict[str, bytes] | None = None) -> 
     )
 
 
-def _sizes(changes: Changes) -> dict[str, int]:
-    return {_digest(data): len(data) for data, _ in changes.files.values()}
+def _sizes(checkpoint: Checkpoint) -> dict[str, int]:
+    """The sizes of the contents of changed files, in bytes, by digest."""
+    changes = checkpoint.changes
+    return {} if changes is None else {_digest(data): len(data) for data, _ in changes.files.values()}
 
 
 def _digest(data: bytes) -> str:

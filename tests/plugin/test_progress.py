@@ -113,7 +113,10 @@ def test_a_terminal_shows_the_running_episodes_and_afterwards_what_it_would_show
     shown = {}
     for where in ("live", "off"):
         go.clear()
-        with terminal(pytester.path, *play, f"--recode-progress={where}", f"--recode-out={OUT[where]}") as (screen, process):
+        with terminal(pytester.path, *play, f"--recode-progress={where}", f"--recode-out={OUT[where]}") as (
+            screen,
+            process,
+        ):
             if where == "live":
                 text = screen.until("turn 2/2")
                 assert re.search(

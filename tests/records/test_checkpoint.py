@@ -15,7 +15,14 @@ from pytest_recode.episode import Feedback, FeedbackItem, Move, Turn
 from pytest_recode.faults import UserError
 from pytest_recode.models import Usage
 from pytest_recode.records.checkpoint import Changes, Checkpoint, StoredEpisode
-from pytest_recode.records.checkpoint_file import MAX_CONTENTS, CheckpointWriter, dump, load, stored_episode
+from pytest_recode.records.checkpoint_file import (
+    KEPT_CONTENTS,
+    MAX_CONTENTS,
+    CheckpointWriter,
+    dump,
+    load,
+    stored_episode,
+)
 from pytest_recode.records.first_turn import first_turn
 from pytest_recode.records.run_directory import in_use, wait_until_unused
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict
@@ -191,3 +198,41 @@ def test_more_contents_than_are_stored_of_an_episode_leave_the_targets(tmp_path:
     first, second = kept(tmp_path / "a.jsonl", *turns).checkpoints
     assert first == turns[0]
     assert second.changes == Changes(files={"a.py": (TURN.targets["a.py"], 0o644)}, whole=False)
+
+
+def test_a_later_process_stores_no_contents_again_and_counts_them(tmp_path: Path) -> None:
+    path, half = tmp_path / "a.jsonl", MAX_CONTENTS // 2 + 1
+    first = replace(WHOLE, changes=Changes(files={"log": (b"1" * half, 0o644)}))
+    earlier = kept(path, first)
+    size = path.stat().st_size
+    writer = CheckpointWriter(path, "me", earlier=earlier)
+    writer.turn(replace(first, turn=replace(TURN, number=2)))
+    assert path.stat().st_size < size + 10_000
+    writer.turn(replace(first, turn=replace(TURN, number=3), changes=Changes(files={"log": (b"3" * half, 0o644)})))
+    writer.close()
+    turns = stored_episode(path, "me").checkpoints
+    assert [each.changes.whole for each in turns if each.changes is not None] == [True, True, False]
+
+
+@pytest.mark.parametrize(("size", "whole"), [(KEPT_CONTENTS // 2, True), (KEPT_CONTENTS, False)])
+def test_after_the_end_of_an_episode_large_contents_are_dropped(tmp_path: Path, size: int, whole: bool) -> None:
+    path = tmp_path / "a.jsonl"
+    changes = Changes(files={"log": (b"1" * size, 0o644), "a.py": (TURN.targets["a.py"], 0o755)}, removed=("b.py",))
+    turns = [
+        replace(WHOLE, changes=changes),
+        replace(NEXT, changes=replace(changes, files={**changes.files, "log": (b"2" * (size // 2), 0o644)})),
+    ]
+    writer = CheckpointWriter(path, "me")
+    for turn in turns:
+        writer.turn(turn)
+    writer.feedback(FEEDBACK)
+    writer.finish()
+    writer.close()
+    left = stored_episode(path, "me")
+    if whole:
+        assert left.checkpoints == tuple(turns)
+    else:
+        assert path.stat().st_size < 20_000
+        alone = replace(changes, files={"a.py": changes.files["a.py"]}, whole=False)
+        assert left.checkpoints == tuple(replace(turn, changes=alone) for turn in turns)
+    assert left.feedback == FEEDBACK
