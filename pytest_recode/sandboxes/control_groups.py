@@ -66,20 +66,18 @@ class Group:
                 time.sleep(0.001)
 
 
-def make(limits: Limits, *, memory: bool) -> Group | None:
-    """Make the group of one launch; `memory`: limit its memory. None if no group can be made."""
+def make(limits: Limits) -> Group | None:
+    """Make the group of one launch. None if no group can be made."""
     name = str(next(_numbers))
     made: list[Path] = []
     opened: list[int] = []
     counters: dict[str, int] = {}
     try:
         for each in hierarchies():
-            if not memory and each.controllers == ("memory",):
-                continue
             directory = _run_directory(each) / name
             directory.mkdir()
             made.append(directory)
-            if memory and "memory" in each.controllers:
+            if "memory" in each.controllers:
                 _limit_memory(each.version, directory, (limits.memory_mb + limits.disk_mb + _OWN_MB) << 20)
                 file = "memory.oom_control" if each.version == 1 else "memory.events"
                 counters["kills"] = os.open(directory / file, os.O_RDONLY)

@@ -103,7 +103,7 @@ class WarmParent:
 
     def launch(self, limits: Limits, directory: str = "") -> LocalConnection:
         """Start a program. Raises `ParentGone`, and `WallsError` if its isolation cannot be set up."""
-        group = control_groups.make(limits, memory=not self._persistent)
+        group = control_groups.make(limits)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             with self._changed:

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.owned_directory import owner
 from pytest_recode.sandboxes import Sandbox, SandboxContext, control_groups
 from pytest_recode.sandboxes.conformance import Bench
 from pytest_recode.task import Environment, Limits
+from tests.agents.scripted import a_brief
 from tests.sandboxes.conftest import opened
 
 LIMITS = Limits(memory_mb=64, disk_mb=32, pids=32)
@@ -74,6 +76,28 @@ def test_a_launch_has_a_group_of_its_own_until_it_ends(
         assert len(mine) == len(control_groups.hierarchies())
         assert all(len((group / "cgroup.procs").read_text().split()) == 1 for group in mine)  # not what monitors it
     assert {group: (group / "cgroup.procs").read_text() for group in mine & groups()} == {}
+
+
+@needs_groups
+@pytest.mark.parametrize("kind", ["bubblewrap", "process"])
+def test_in_a_workspace_the_kernel_ends_the_command_alone(
+    kind: str, context: SandboxContext, sandboxes: dict[str, Sandbox]
+) -> None:
+    before = groups()
+    workspace = SandboxWorkspace(opened(kind, context, sandboxes), a_brief(), Environment(), LIMITS)
+    try:
+        assert workspace.run("echo $((6 * 7))").output == "42\n"
+        mine = groups() - before
+        assert len(mine) == len(control_groups.hierarchies())
+        limits = [group / name for group in mine for name in ("memory.limit_in_bytes", "memory.max")]
+        (limit,) = [file for file in limits if file.exists()]
+        assert int(limit.read_text()) > LIMITS.memory_mb << 20
+        limit.write_text(f"{32 << 20}")  # below what is measured, so that only the kernel can end the command
+        assert workspace.run("python3 -c 'b\"x\" * (48 << 20)'").status == -9
+        assert workspace.run("echo $((6 * 7))").output == "42\n"
+    finally:
+        workspace.close()
+    assert mine & groups() == set()
 
 
 @needs_groups

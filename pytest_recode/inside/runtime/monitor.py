@@ -53,7 +53,8 @@ def watch(
 
     `WAKING` must be blocked. When the host or the warm parent sends `ASKED`, `answer` gets the samples of `starvation.py`, as JSON
     in one line. `pids` lists the processes that count as the payload's, of `user` if that is not this process's;
-    above the limits together, they end. So they do if the kernel kills one of them for memory. A persistent program is trusted; `command_runner` limits each of its commands.
+    above the limits together, they end. So they do if the kernel kills one of them for memory. A persistent program is trusted, and stays:
+    `command_runner` limits each of its commands, and the kernel kills a command first.
     """
     first = None if limits.directory else pid
     history = starvation.History(lambda: starvation.measure(pids, first, group.cpu_seconds))
@@ -62,7 +63,7 @@ def watch(
         if woken is not None and _is_question(woken):
             answer(json.dumps([[round(value, 3) for value in sample] for sample in history.samples()]))
         status = reap(pid)
-        if group.has_killed():
+        if not limits.persistent and group.has_killed():
             return f"out of memory ({limits.memory_mb} MiB)"
         if status is not None:
             return linux_isolation.ending(status) + (ON_FULL_DISK if status and _disk_is_full(limits.directory) else "")
