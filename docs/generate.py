@@ -306,7 +306,10 @@ def _examples(place: Path) -> Iterator[list[Path]]:
     again = samples.replay(record("a", (0, 4)), 2, 3)
     runs = [samples.run(place / "L0", played), samples.run(place / "L4", other)]
     yield [*runs, samples.run(place / "again", [{**again, "replay": {**again["replay"], "run": "L0"}}])]
-    turns = [turn(1, 1, steps=3, unparsed=1), {**samples.sorted_turn(2, ["T1", "T3"]), "steps": 2, "unparsed": 0}]
+    turns = [
+        turn(1, 1, steps=3, unparsed=2, asked_again=1),
+        {**samples.sorted_turn(2, ["T1", "T3"]), "steps": 2, "unparsed": 0},
+    ]
     of_recode_h = record("annotation_1", (1, 1), turns=turns, format="recode-h", facts={"annotation": 1})
     yield [samples.run(place / "recode-h", [of_recode_h])]
     _transcript(place / "recode-h" / of_recode_h["transcript"])

@@ -536,11 +536,19 @@ def test_pairs_of_tasks_with_attempts(tmp_path: Path) -> None:
 
 def test_answers_that_could_not_be_used_weaken_the_numbers(tmp_path: Path) -> None:
     lost = samples.record(
-        "a", (), turns=[samples.turn(1, 0, steps=3, unparsed=2), samples.turn(2, 4, steps=2, unparsed=0, level="L0")]
+        "a",
+        (),
+        turns=[
+            samples.turn(1, 0, steps=3, unparsed=2, asked_again=1),
+            samples.turn(2, 4, steps=2, unparsed=0, asked_again=0, level="L0"),
+        ],
     )
     text = squeezed(overview(tmp_path / "lost", lost).text)
     assert "Unusable answers" in text
-    assert "each cost a step: m, L0: 2 of 5. The steps of the episodes have the reasons." in text
+    assert (
+        "of which nothing was executed: m, L0: 2 of 6, which cost 1 step. The steps of the episodes have the reasons."
+        in text
+    )
     assert "Unusable answers" not in overview(tmp_path / "none", samples.record("a", (4,))).text
 
 

@@ -4,7 +4,8 @@ Each step is one call of the model. Lines of the transcript that this agent writ
 
     message   role, content, tool_calls, tool_call_id     each message of a prompt, once, when it first appears
     step      observation, reflection, planning, actions, note, error, usage     an answer as it was read; parts that it
-              left out are "", and so are `note` and `error`, but for one that could not be used
+              left out are "", and so are `note` and `error`, but for one that could not be used; `asked_again`: it was
+              no step, and the next answer has the same number
     action    number, kind, arguments                     before it is done
     result    number, kind, ok, text                      what the model is told of it; not ok: not done
     memory    messages, summary, usage                    the older messages were replaced by this summary
@@ -47,6 +48,9 @@ from pytest_recode.models.prompt_size import answer_of, learned_window, window_o
 from pytest_recode.records.checkpoint import model_state, restore_model, typed_field
 from pytest_recode.task import Brief, Files, brief_files
 
+MAX_ASKED_AGAIN = 3
+"""Answers in a row that cannot be used and are no step. A model that cannot write the form at all must come to an end."""
+
 _OF_TOOLS = size_of_tools(TOOLS)
 """Characters of the tools, which a prompt of native calls has beside its messages."""
 
@@ -58,15 +62,17 @@ class ReCode:
     memory: Memory
     retrieval: Retrieval
     turn: int = 0
-    unparsed: int = 0  # answers of this turn
+    unparsed: int = 0  # answers of this turn that could not be used
+    asked_again: int = 0  # of these, those that were no step
+    in_a_row: int = 0  # the last of these, without one that was a step after them
     over: str = ""  # how the turn before ended, to be remembered once it is known that there is another
     window: int | None = None  # the context window in tokens, as far as refused prompts have shown it
     held: bool = False  # whether a submission of untouched targets was held: the next one is accepted
 
     def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
-        """At most `context.steps` answers. Ends early if one submits, or if no prompt fits into the context window any more.
+        """At most `context.steps` steps. Ends early if one submits, or if no prompt fits into the context window any more.
 
-        Summaries cost tokens but no step.
+        Summaries, and answers that cannot be used, cost tokens but no step; of the latter, `MAX_ASKED_AGAIN` in a row.
         """
         self._begin_turn(brief, feedback)
         usage, submitted, step = Usage(), False, 0
@@ -75,17 +81,24 @@ class ReCode:
         while step < self.context.steps and not submitted:
             targets = workspace.targets()
             usage += self._shrink(brief, feedback, workspace, targets, step)
-            step += 1
-            reply, summaries = self._ask(brief, feedback, workspace, targets, step)
+            reply, summaries = self._ask(brief, feedback, workspace, targets, step + 1)
             usage += summaries
             if reply is None:
+                step += 1
                 how = "handed in as it was, when there was no room left in your context window"
                 break
             usage += reply.usage
-            submitted = self._answer(reply, workspace, found, step, partial(shown, brief, feedback, targets))
+            submitted = self._answer(reply, workspace, found, step + 1, partial(shown, brief, feedback, targets))
+            step += not self.in_a_row
         how = "handed in" if submitted else how
         self.over = f"Turn {self.turn} is over: the work was {how}, and did not pass all hidden tests."
-        return Move(steps=step, submitted=submitted, unparsed=self.unparsed, usage=usage + found.usage)
+        return Move(
+            steps=step,
+            submitted=submitted,
+            unparsed=self.unparsed,
+            asked_again=self.asked_again,
+            usage=usage + found.usage,
+        )
 
     def state(self) -> Mapping[str, Any]:
         of_turn = {"turn": self.turn, "over": self.over, "window": self.window, "held": self.held}
@@ -115,7 +128,7 @@ class ReCode:
             except ModelError as error:
                 tokens = self.memory.tokens(prompt) + beside // 4
                 self.window = learned_window(error, tokens, self.window)
-                if self.turn == step == 1:
+                if self.turn == step == 1 and not self.asked_again:
                     raise
                 refused += 1
             else:
@@ -149,7 +162,7 @@ class ReCode:
         ]
         start = self._start(brief)
         state = Message(role="user", content=clean("\n\n".join(now)))
-        if self.turn == step == 1:
+        if self.turn == step == 1 and not self.asked_again:
             for message in start:
                 self._log_message(message, 0)
         self._log_message(state, step)
@@ -200,15 +213,20 @@ class ReCode:
             known = quotable() if isinstance(read, Step) and read.outside else Known()
             read = checked(read, workspace, native=native, calls=calls, known=known, last=last)
         finally:  # also where the sandbox failed
-            self._log("step", step, step_fields(read, reply))
-        kept = kept_calls(reply, f"turn{self.turn}step{step}call") if native else ()
+            unusable = isinstance(read, ProtocolError)
+            again = unusable and self.in_a_row < MAX_ASKED_AGAIN
+            self._log("step", step, {**step_fields(read, reply), **({"asked_again": True} if again else {})})
+        kept = kept_calls(reply, f"turn{self.turn}answer{step + self.asked_again}call") if native else ()
+        self.in_a_row = self.in_a_row + 1 if again else 0
         said = self._remember(
             Message(role="assistant", content=kept_text(reply), tool_calls=kept, opaque=reply.opaque if kept else ""),
             step,
         )
         if isinstance(read, ProtocolError):
-            self._tell(kept, _refusals(read)[: len(kept)], f"{_COST} {read.text}", step)
+            cost = _cost(self.in_a_row)
+            self._tell(kept, _refusals(read, cost)[: len(kept)], f"{cost} {read.text}", step)
             self.unparsed += 1
+            self.asked_again += again
             return False
         results: list[str] = []
         read_files: list[str] = []
@@ -255,7 +273,7 @@ class ReCode:
             said.files.update({path: True for path in files[number : number + 1] if path})
 
     def _begin_turn(self, brief: Brief, feedback: Feedback | None) -> None:
-        self.unparsed = 0
+        self.unparsed = self.asked_again = self.in_a_row = 0
         if self.over:
             said = "" if feedback is None else f"\n\n{feedback_text(brief, feedback)}"
             self._remember(Message(role="user", content=f"{self.over}{said}"), 0)
@@ -312,12 +330,18 @@ def _replaced(actions: Sequence[Action]) -> str:
     return f" It replaces what action {earlier[-1]} of this answer wrote." if earlier else ""
 
 
-_COST = "This answer could not be used, and cost a step."
+def _cost(in_a_row: int) -> str:
+    """What an unusable answer cost; `in_a_row`: the number of those that cost no step, 0 if this one cost one."""
+    if not in_a_row:
+        return "This answer could not be used, and cost a step."
+    left = MAX_ASKED_AGAIN - in_a_row
+    then = f"{left} more may follow it at no step" if left else "the next one that cannot be used costs a step"
+    return f"This answer could not be used. It cost no step; {then}."
 
 
-def _refusals(read: ProtocolError) -> list[str]:
+def _refusals(read: ProtocolError, cost: str) -> list[str]:
     """A text for each tool call of an unusable answer. The cost of the answer is stated once."""
-    told, cost = [], f"{_COST} "
+    told, cost = [], f"{cost} "
     first = next((number for number, wrong in enumerate(read.calls, 1) if wrong), 0)
     for wrong in read.calls:
         told.append(f"{cost}{wrong}" if wrong else f"Not done: call {first} of this answer could not be used.")

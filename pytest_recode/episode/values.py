@@ -85,12 +85,14 @@ class Feedback:
 class Move:
     """An agent's work in one turn: the number of steps, whether it submitted, and the cost.
 
-    `unparsed`: number of model answers that could not be used as actions. Each cost a step and was not executed. `reindented`: the
+    `unparsed`: number of model answers that could not be used as actions, and were not executed. `asked_again`: of these, those that were
+    no step, because the model was asked again. `reindented`: the
     answer was moved to another indentation, as `--recode-reindent` allows. `gave_up`: the episode ends after the grading of this turn.
     """
 
     steps: int = 0
     unparsed: int = 0
+    asked_again: int = 0
     submitted: bool = True
     reindented: bool = False
     gave_up: bool = False

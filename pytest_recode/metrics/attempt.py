@@ -118,7 +118,8 @@ class Attempt:
         str, ...
     ] = ()  # findings of a turn in which every case passed, so that they alone made the episode unsolved
     answers: int | None = None  # of the model, in turns that this episode played; None: not recorded
-    unparsed: int | None = None  # of these, answers that could not be used; each cost a step
+    unparsed: int | None = None  # of these, answers that could not be used
+    asked_again: int = 0  # of these, answers that were no step, because the model was asked again
     tokens: int | None = None
     completion_tokens: int | None = None  # of these, received from models
     cost_usd: float | None = None

@@ -47,6 +47,8 @@ def from_record(record: Record, source: str, *, directory: Path | None = None, e
     snippet = snippet_of(facts)
     costs = record["usage"]
     settings = repr(record["settings"])
+    steps = _sum_of(record, "steps")
+    asked_again = _sum_of(record, "asked_again") or 0  # older records have none
     return Attempt(
         row=equal.once((source, settings, *_values(record, _OF_ROW)), lambda: _row(record, source)),
         task=equal(task_key(record["task"], facts)),
@@ -60,8 +62,9 @@ def from_record(record: Record, source: str, *, directory: Path | None = None, e
         isolation=record["isolation"],
         tampering=sum(bool(turn.get("tampering")) for turn in record["turns"]),
         flagged=findings(record["outcome"], record["turns"]),
-        answers=_sum_of(record, "steps"),
+        answers=None if steps is None else steps + asked_again,
         unparsed=_sum_of(record, "unparsed"),
+        asked_again=asked_again,
         tokens=costs["prompt_tokens"] + costs["completion_tokens"],
         completion_tokens=costs["completion_tokens"],
         cost_usd=costs["cost_usd"],
@@ -169,7 +172,7 @@ def _year_of_date(date: str) -> int | None:
     return int(match[0]) if match else None
 
 
-def _sum_of(record: Record, key: Literal["steps", "unparsed"]) -> int | None:
+def _sum_of(record: Record, key: Literal["steps", "unparsed", "asked_again"]) -> int | None:
     """Sum over the turns that this episode played, including turns without a verdict; None if a turn lacks the value."""
     counts = [turn.get(key) for turn in record["turns"] if not turn.get("shared")]
     known = [count for count in counts if isinstance(count, int)]

@@ -46,6 +46,7 @@ class EpisodeSummary(TypedDict):
     source_paper: str | None  # of the task, if its format counts lines
     answers: int  # of the model, in turns that this episode paid for, including turns without a verdict
     unparsed: int  # of these, answers that could not be used
+    asked_again: int  # of these, answers that were no step
     tampering: bool  # in any turn
     unverifiable: bool  # solved, and no test compares values, so that a pass proves less
     flagged: tuple[str, ...]  # findings of a turn in which every case passed, which alone make the episode unsolved
@@ -60,6 +61,7 @@ def episode_summary(record: Record) -> EpisodeSummary:
     paper = record["facts"].get("paper")
     paid = [turn for turn in record["turns"] if not turn["shared"]]
     abandoned = record.get("abandoned", {"steps": 0, "unparsed": 0})
+    asked_again = sum(turn.get("asked_again", 0) for turn in paid) + abandoned.get("asked_again", 0)
     return {
         "nodeid": record["nodeid"],
         "task": record["task"],
@@ -83,8 +85,9 @@ def episode_summary(record: Record) -> EpisodeSummary:
         "test_output_shown": record["settings"]["test_output"] == "full",
         "lines": lines,
         "source_paper": paper if isinstance(paper, str) and lines is not None else None,
-        "answers": sum(turn.get("steps", 0) for turn in paid) + abandoned["steps"],
+        "answers": sum(turn.get("steps", 0) for turn in paid) + abandoned["steps"] + asked_again,
         "unparsed": sum(turn.get("unparsed", 0) for turn in paid) + abandoned["unparsed"],
+        "asked_again": asked_again,
         "tampering": any(turn["tampering"] for turn in record["turns"]),
         "unverifiable": record["outcome"] == "solved" and not record["turns"][-1].get("verifiable", True),
         "flagged": findings(record["outcome"], record["turns"]),

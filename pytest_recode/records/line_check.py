@@ -128,7 +128,13 @@ _CHECKPOINT_FIELDS: Mapping[str, Check] = {
     "turn": whole_number(1),
     "feedback": or_null(_FEEDBACK),
     "move": object_of(
-        steps=whole_number(0), unparsed_=whole_number(0), submitted=FLAG, reindented_=FLAG, gave_up_=FLAG, usage=USAGE
+        steps=whole_number(0),
+        unparsed_=whole_number(0),
+        asked_again_=whole_number(0),
+        submitted=FLAG,
+        reindented_=FLAG,
+        gave_up_=FLAG,
+        usage=USAGE,
     ),
     "verdict": _VERDICT,
     "targets": values_of(_BASE64),

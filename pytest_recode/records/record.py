@@ -72,6 +72,7 @@ class TurnRecord(TypedDict):
     seed: int
     steps: NotRequired[int]
     unparsed: NotRequired[int]
+    asked_again: NotRequired[int]
     reindented: bool
     shared: str | None
     usage: UsageRecord
@@ -81,6 +82,7 @@ class TurnRecord(TypedDict):
 class AbandonedRecord(TypedDict):
     steps: int
     unparsed: int
+    asked_again: NotRequired[int]
 
 
 class ErrorRecord(TypedDict):
@@ -201,6 +203,7 @@ def turn(played: Turn) -> TurnRecord:
         "seed": played.verdict.seed,
         "steps": played.move.steps,
         "unparsed": played.move.unparsed,
+        "asked_again": played.move.asked_again,
         "reindented": played.move.reindented,
         "shared": played.shared or None,
         "usage": usage(played.usage),

@@ -65,6 +65,7 @@ class StoredFeedback(TypedDict):
 class StoredMove(TypedDict):
     steps: int
     unparsed: NotRequired[int]
+    asked_again: NotRequired[int]
     submitted: bool
     reindented: NotRequired[bool]
     gave_up: NotRequired[bool]
@@ -202,6 +203,7 @@ def dump_move(move: Move) -> StoredMove:
     return {
         "steps": move.steps,
         "unparsed": move.unparsed,
+        "asked_again": move.asked_again,
         "submitted": move.submitted,
         "reindented": move.reindented,
         "gave_up": move.gave_up,
@@ -213,6 +215,7 @@ def load_move(stored: StoredMove) -> Move:
     return Move(
         steps=stored["steps"],
         unparsed=stored.get("unparsed", 0),
+        asked_again=stored.get("asked_again", 0),
         submitted=stored["submitted"],
         reindented=stored.get("reindented", False),
         gave_up=stored.get("gave_up", False),

@@ -70,16 +70,17 @@ class Abandoned:
             self._open.append(_Answers(turn=turn))
         self._begins = False
         unparsed = bool(line.get("error")) or not line.get("files", True)
-        self._open[-1].steps += 1
-        self._open[-1].unparsed += unparsed
-        if self._reused and (earlier := [each for each in self._open[:-1] if each.turn == turn and each.steps]):
-            earlier[-1].steps -= 1
-            earlier[-1].unparsed -= unparsed
+        again = bool(line.get("asked_again"))
+        self._open[-1].count(1, unparsed=unparsed, again=again)
+        if self._reused and (earlier := [each for each in self._open[:-1] if each.turn == turn and each.answers]):
+            earlier[-1].count(-1, unparsed=unparsed, again=again)
 
     def counts(self) -> AbandonedRecord:
+        again = sum(each.asked_again for each in self._open)
         return {
-            "steps": sum(each.steps for each in self._open),
+            "steps": sum(each.answers for each in self._open) - again,
             "unparsed": sum(each.unparsed for each in self._open),
+            "asked_again": again,
         }
 
 
@@ -88,8 +89,14 @@ class _Answers:
     """Answers of one turn in one process."""
 
     turn: int
-    steps: int = 0
+    answers: int = 0
     unparsed: int = 0
+    asked_again: int = 0
+
+    def count(self, number: int, *, unparsed: bool, again: bool) -> None:
+        self.answers += number
+        self.unparsed += number * unparsed
+        self.asked_again += number * again
 
 
 class Transcript:

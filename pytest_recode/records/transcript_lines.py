@@ -96,6 +96,7 @@ class StepLine(_Line):
     event: Literal["step"]
     turn: NotRequired[int]
     error: NotRequired[str]  # why the answer could not be used
+    asked_again: NotRequired[bool]  # whether it was no step, because the model was asked again
     files: NotRequired[list[str]]  # in the answer of a one-step agent
     problems: NotRequired[list[str]]  # of the answer of a one-step agent
     finish: NotRequired[str]  # why the model ended its answer

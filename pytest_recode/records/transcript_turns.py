@@ -51,12 +51,14 @@ class ActionResult:
 class PlayedStep:
     """One answer of the model. `parts`: the agent's named parts (observation, reflection, planning) that are not empty.
 
+    `asked_again`: whether the answer was no step, because it could not be used and the model was asked again.
     `problems`: what the agent told the model of an answer that it read in part, or with a result that may not be meant.
     `call`: the cost of the call that returned the answer, or None. `finish`: why the model ended the answer. `thoughts`: its reasoning,
     if the provider returned it separately. `time`: seconds since 1970.
     """
 
     number: int
+    asked_again: bool
     parts: Mapping[str, str]
     error: str
     note: str
@@ -226,6 +228,7 @@ def _step(line: Mapping[str, Any]) -> PlayedStep:
     problems = tuple(map(_text, _list(line.get("problems"))))
     return PlayedStep(
         number=_number(line.get("step")),
+        asked_again=line.get("asked_again") is True,
         parts={name: text for name in _PARTS if (text := _text(line.get(name)).strip())},
         error=_text(line.get("error")) or ("" if line.get("files", True) else " ".join(problems)),
         note=_text(line.get("note")),

@@ -99,22 +99,32 @@ def _answers(rows: Rows) -> Table | None:
             *identities(found),
             *columns("count", answers="answers", unparsed="not used"),
             *columns("percent", unparsed_percent="%"),
-            *columns("count", steps_lost="steps lost"),
+            *columns("count", asked_again="asked again", steps_lost="steps lost"),
         ),
         rows=tuple({**identity(row), **unparsed(attempts)} for row, attempts in found.items()),
         found=("unparsed",),
         notes=(
-            "nothing of such an answer is executed, and it costs a step (docs/reference/agents.md); turns that another episode played are not counted",
+            "nothing of such an answer is executed; the model is asked again, at no step, up to three times in a row"
+            " (docs/reference/agents.md); turns that another episode played are not counted",
         ),
     )
 
 
 def unparsed(attempts: Sequence[Attempt]) -> dict[str, Any]:
-    """The number of answers, of those that could not be used, and of the steps that these cost."""
-    counted = [(one.answers, one.unparsed) for one in attempts if one.answers is not None and one.unparsed is not None]
-    answers, lost = (sum(counts) for counts in zip(*counted, strict=True)) if counted else (0, 0)
-    share = 100 * lost / answers if answers else None
-    return {"answers": answers, "unparsed": lost, "unparsed_percent": share, "steps_lost": lost}
+    """The number of answers, of those that could not be used, of those that were asked again, and of the steps that the others cost."""
+    answers = unused = again = 0
+    for one in attempts:
+        if one.answers is not None and one.unparsed is not None:
+            answers, unused, again = answers + one.answers, unused + one.unparsed, again + one.asked_again
+    share = 100 * unused / answers if answers else None
+    lost = unused - again
+    return {
+        "answers": answers,
+        "unparsed": unused,
+        "unparsed_percent": share,
+        "asked_again": again,
+        "steps_lost": lost,
+    }
 
 
 def _shares(one: Sorted) -> dict[str, Any]:

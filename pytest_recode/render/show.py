@@ -149,11 +149,16 @@ def _turn(turn: PlayedTurn, before: PlayedTurn | None, view: View) -> Iterator[L
         if judged["shared"]:
             yield Line(f"  shared with {judged['shared']}, which has its steps", "dim")
     if not view.diff:
-        answers = {message.step: message for message in turn.messages if message.role == "assistant"}
+        answers: dict[int, list[PromptMessage]] = {}
+        for message in turn.messages:
+            if message.role == "assistant":
+                answers.setdefault(message.step, []).append(message)
         for step in turn.steps:
             yield from _step(step)
-            if not (step.actions or step.files) and not view.prompts and step.number in answers:
-                yield from _answer(answers[step.number])
+            of_step = answers.get(step.number, [])
+            answer = of_step.pop(0) if of_step else None
+            if not (step.actions or step.files) and not view.prompts and answer is not None:
+                yield from _answer(answer)
         yield from (Line(f"  request repeated: {retry['error']}: {retry['message']}", "dim") for retry in turn.retries)
     if judged is not None:
         yield from _targets(judged, before.judged if before else None)
@@ -171,7 +176,7 @@ def _turn(turn: PlayedTurn, before: PlayedTurn | None, view: View) -> Iterator[L
 
 
 def _step(step: PlayedStep) -> Iterator[Line]:
-    yield Line(f"  step {step.number}  {actions_text(step)}")
+    yield Line(f"  step {step.number}  {actions_text(step)}{', asked again at no step' if step.asked_again else ''}")
     if step.error:
         yield Line(f"    the answer was not used; the model is told: {first_line(step.error, most=400)}", "bad")
     yield from (Line(f"    the model is told: {first_line(each, most=400)}", "dim") for each in step.problems)

@@ -247,14 +247,17 @@ def unparsed(records: Sequence[EpisodeSummary]) -> list[str]:
     """A line with the number of answers per model that could not be parsed; nothing if all could."""
     if not any(record["unparsed"] for record in records):
         return []
-    answers, failed = Counter[str](), Counter[str]()
+    answers, failed, lost = Counter[str](), Counter[str](), Counter[str]()
     for record in records:
         if record["model"]:
             answers[record["model"]] += record["answers"]
             failed[record["model"]] += record["unparsed"]
+            lost[record["model"]] += record["unparsed"] - record["asked_again"]
     failures = ", ".join(f"{name} {failed[name]} of {answers[name]}" for name in answers if answers[name])
+    steps = ", ".join(f"{name} {count}" for name, count in lost.items() if count)
+    cost = f"they cost steps, with one-shot the turn: {steps}" if steps else "the model was asked again, at no step"
     return [
-        f"answers that could not be used: {failures}; nothing of them was executed, and each cost a step, with one-shot the turn (what to do: docs/how-to/use-a-local-model.md)"
+        f"answers that could not be used: {failures}; nothing of them was executed; {cost} (what to do: docs/how-to/use-a-local-model.md)"
     ]
 
 

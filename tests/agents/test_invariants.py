@@ -44,7 +44,7 @@ def test_no_prompt_holds_a_line_of_tests_or_reference(kind: AgentKind, walls: Sa
         if len(line.strip()) > 25 and line.strip() not in public
     }
     assert len(secret) > 20
-    model = Scripted(["nothing"] * 3)
+    model = Scripted(["nothing"] * 12)
     with SandboxWorkspace(walls, shown, Environment(), Limits()) as workspace:
         kind.make(a_context(model)).act(shown, None, workspace)
     said = "\n".join(message.content for asked in model.asked for message in asked)

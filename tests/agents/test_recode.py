@@ -683,10 +683,11 @@ def test_messages_of_the_user_never_follow_each_other(open_walled: Open) -> None
     ],
     ids=["empty", "refusal", "garbage", "huge", "cut-off", "escape"],
 )
-def test_a_bad_answer_costs_a_step_and_is_answered(open_walled: Open, answer: str | Reply, words: str) -> None:
+def test_a_bad_answer_costs_no_step_and_is_answered(open_walled: Open, answer: str | Reply, words: str) -> None:
     played = Played(open_walled(), answer, SUBMIT)
     steps, submitted, _ = played.turn()
-    assert (steps, submitted) == (2, True)
+    assert (steps, submitted) == (1, True)
+    assert [(line["step"], line.get("asked_again", False)) for line in played.log.of("step")] == [(1, True), (1, False)]
     assert words in played.last()
     assert sum(len(message.content) for message in played.model.asked[1]) < 60_000
     for message in played.model.asked[1]:
@@ -697,12 +698,37 @@ def test_a_bad_answer_costs_a_step_and_is_answered(open_walled: Open, answer: st
 def test_an_answer_cut_off_by_the_provider_says_so(open_walled: Open) -> None:
     played = Played(open_walled(), Reply(text="### Action", finish="length", usage=USAGE), SUBMIT)
     played.turn()
-    assert "This answer could not be used, and cost a step." in played.last()
+    assert "This answer could not be used. It cost no step; 2 more may follow it at no step." in played.last()
     assert "Your answer was cut off at the model's limit of output. Nothing was done." in played.last()
 
 
-def test_only_bad_answers_leave_the_targets_as_they_are(open_walled: Open) -> None:
-    played = Played(open_walled(), "no", "no", "no")
+def test_a_fourth_bad_answer_in_a_row_costs_a_step(open_walled: Open) -> None:
+    """Each step is asked four times."""
+    played = Played(open_walled(), *["no"] * 12)
+    move = played.agent.act(a_brief(), None, played.workspace)
+    assert (move.steps, move.submitted, move.unparsed, move.asked_again) == (3, False, 12, 9)
+    costs = [
+        message.content.partition(" Your answer")[0].removeprefix("This answer could not be used")
+        for message in played.model.asked[4][2:]
+        if message.content.startswith("This answer")
+    ]
+    assert costs == [
+        ". It cost no step; 2 more may follow it at no step.",
+        ". It cost no step; 1 more may follow it at no step.",
+        ". It cost no step; the next one that cannot be used costs a step.",
+        ", and cost a step.",
+    ]
+
+
+def test_an_answer_that_can_be_used_ends_the_row_of_bad_ones(open_walled: Open) -> None:
+    look = "### Action: read\npath: solver.py\n"
+    played = Played(open_walled(), "no", "no", "no", look, "no", "no", "no", SUBMIT)
+    move = played.agent.act(a_brief(), None, played.workspace)
+    assert (move.steps, move.submitted, move.unparsed, move.asked_again) == (2, True, 6, 6)
+
+
+def test_bad_answers_leave_the_targets_and_start_no_sandbox(open_walled: Open) -> None:
+    played = Played(open_walled(), *["no"] * 12)
     assert played.turn()[:2] == (3, False)
     assert played.workspace.targets() == {"solver.py": a_brief().repo["solver.py"]}
     assert played.workspace._connection is None
@@ -789,7 +815,7 @@ def test_tool_calls_and_their_results_go_back_as_such(open_walled: Open) -> None
 def test_each_tool_call_gets_a_result_also_where_none_can_be_used(open_walled: Open) -> None:
     bad = calls(("read", "{oops"), ("list", "{}"))
     played = Played(open_walled(), bad, "plain words", calls(("submit", "")), native=True)
-    assert played.turn()[:2] == (3, True)
+    assert played.turn()[:2] == (1, True)
     answer, first, second = played.model.asked[1][2:5]
     kept = [json.loads(call.arguments) for call in answer.tool_calls]
     assert kept == [{"unreadable": "{oops"}, {}], "a provider takes objects only, and nothing that was written is lost"
@@ -806,7 +832,7 @@ def test_what_an_unusable_answer_cost_is_told_once(open_walled: Open) -> None:
     played.turn()
     answer, *told = played.model.asked[1][2:6]
     assert json.loads(answer.tool_calls[0].arguments) == {"path": "a.py"}, "as it was understood"
-    assert [message.content.count("cost a step") for message in told] == [0, 1, 0]
+    assert [message.content.count("It cost no step") for message in told] == [0, 1, 0]
     assert told[2].content.startswith("There is no tool `walk`")
 
 
@@ -825,11 +851,11 @@ def test_huge_tool_calls_are_cut_and_stay_json(open_walled: Open) -> None:
 
 
 def script(summaries: list[str]) -> Answer:
-    """Garbage to a step, and the next summary to whoever asks for one."""
+    """An answer with a result for a step, and the next summary to whoever asks for one."""
 
     def answer(messages: Sequence[Message]) -> str:
         if "You keep the notes" not in messages[0].content:
-            return "garbage"
+            return "### Action: list\npath: lib"
         summaries.append(messages[1].content)
         return f"SUMMARY {len(summaries)}"
 
@@ -1116,9 +1142,9 @@ def test_the_four_stages_of_every_step_are_recorded(
     open_walled: Open, answer: str | Reply, parts: tuple[str, str, str]
 ) -> None:
     native = isinstance(answer, Reply)
-    played = Played(open_walled(), answer, steps=1, native=native)
+    played = Played(open_walled(), *[answer] * 4, steps=1, native=native)
     played.turn()
-    [step] = played.log.of("step")
+    step = played.log.of("step")[-1]
     assert tuple(step[name] for name in PARTS) == parts
     assert step["actions"] == ([] if step["error"] else ["list"])
     assert set(step) == {"turn", "step", *PARTS, "actions", "note", "error", "usage", "finish"}
@@ -1149,7 +1175,7 @@ def test_the_transcript_tells_everything(open_walled: Open) -> None:
     ]
     assert [(line["step"], line["kind"], line["ok"]) for line in played.log.of("result")] == [
         (1, "read", True),
-        (3, "submit", True),
+        (2, "submit", True),
     ]
     said = "\n\n".join(line["content"] for line in played.log.of("message"))
     for asked in played.model.asked:

@@ -101,15 +101,17 @@ def test_answers_that_cannot_be_parsed_are_counted_by_model(
         result = recode(workers, *models, "--recode-out=out", f"--recode-api-base={server.url}")
     result.assert_outcomes(passed=4)
     counts = {(record["model"], turn["steps"], turn["unparsed"]) for record in results() for turn in record["turns"]}
-    assert counts == {("clumsy", 2, 1), ("neat", 1, 0)}
-    assert_message(words(result), "answers that could not be used", "clumsy 2 of 4, neat 0 of 2", "each cost a step")
+    assert counts == {("clumsy", 2, 4), ("neat", 1, 0)}
+    assert_message(
+        words(result), "answers that could not be used", "clumsy 8 of 10, neat 0 of 2", "they cost steps", "clumsy 2 ("
+    )
     whole = [*quick_python, "-m", "pytest_recode.cli", "report", "out", "--format=json"]
     tables = json.loads(pytester.run(*whole).stdout.str())["tables"]
     [table] = [table for table in tables if table["name"] == "answers"]
-    keys = ("model", "answers", "unparsed", "unparsed_percent", "steps_lost")
+    keys = ("model", "answers", "unparsed", "unparsed_percent", "asked_again", "steps_lost")
     assert [tuple(row[key] for key in keys) for row in table["rows"]] == [
-        ("clumsy", 4, 2, 50.0, 2),
-        ("neat", 2, 0, 0.0, 0),
+        ("clumsy", 10, 8, 80.0, 6, 2),
+        ("neat", 2, 0, 0.0, 0, 0),
     ]
 
 
@@ -127,8 +129,9 @@ def test_an_answer_that_the_provider_ended_early_is_the_reason_in_terminal_show_
     [path] = (pytester.path / "out/episodes").glob("*.jsonl")
     played = read_episode(path)
     assert f"the answer was not used; the model is told: {reason}" in painted(shown(played, View()), colour=False)
-    [step] = episode_view("key", "a", "unsolved", "m", played, Without()).turns[0].steps
-    assert step.error.startswith(reason)
+    steps = episode_view("key", "a", "unsolved", "m", played, Without()).turns[0].steps
+    assert [step.actions for step in steps] == [*["no action, asked again at no step"] * 3, "no action"]
+    assert all(step.error.startswith(reason) for step in steps)
 
 
 @pytest.mark.slow
@@ -151,8 +154,8 @@ def test_answers_of_a_turn_that_was_cut_off_are_counted_with_what_they_cost(
         output = words(recode(*options))
         [record] = results()
         assert (record["outcome"], record["turns"]) == ("error", [])
-        assert record["abandoned"] == {"steps": 1, "unparsed": 1}
-        before, _, after = output.partition("answers that could not be used: m 1 of 1")
+        assert record["abandoned"] == {"steps": 1, "unparsed": 4, "asked_again": 3}
+        before, _, after = output.partition("answers that could not be used: m 4 of 4")
         assert "errors, each cause shown" in after  # which the reader understands better knowing it
         assert "errors, each cause shown" not in before
         resumed.append(True)
@@ -161,8 +164,8 @@ def test_answers_of_a_turn_that_was_cut_off_are_counted_with_what_they_cost(
         assert len(server.requests) == asked + 1
     [record] = results()
     assert (record["outcome"], record["turns"][0]["steps"]) == ("solved", 2)
-    assert record.get("abandoned", {"steps": 0, "unparsed": 0}) == {"steps": 0, "unparsed": 0}
-    assert "answers that could not be used: m 1 of 2" in output
+    assert record["abandoned"] == {"steps": 0, "unparsed": 0, "asked_again": 0}
+    assert "answers that could not be used: m 4 of 5" in output
 
 
 def test_a_bad_key_is_an_error_said_once(make_task: MakeTask, recode: Run, results: Results) -> None:

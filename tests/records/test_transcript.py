@@ -69,8 +69,12 @@ def test_recover_takes_what_is_whole(tmp_path: Path) -> None:
     assert not found.keys() & {"event", "time", "targets", "verdict"}
 
 
-def step(made: Transcript, turn: int, error: str = "") -> None:
-    made.log("step", {"turn": turn, "step": 1, "error": error})
+def step(made: Transcript, turn: int, error: str = "", *, again: bool = False) -> None:
+    made.log("step", {"turn": turn, "step": 1, "error": error, **({"asked_again": True} if again else {})})
+
+
+def counts(steps: int, unparsed: int, asked_again: int = 0) -> dict[str, int]:
+    return {"steps": steps, "unparsed": unparsed, "asked_again": asked_again}
 
 
 def test_the_answers_of_turns_that_were_not_judged_are_counted(tmp_path: Path) -> None:
@@ -79,21 +83,22 @@ def test_the_answers_of_turns_that_were_not_judged_are_counted(tmp_path: Path) -
     made.episode(facts())
     step(made, 1, "no action")
     made.turn(TURN)
-    assert made.abandoned.counts() == {"steps": 0, "unparsed": 0}
+    assert made.abandoned.counts() == counts(0, 0)
+    step(made, 2, "no action", again=True)
     step(made, 2)
     step(made, 2, "no action")  # the run is killed in turn 2
     made.close()
     again = Transcript(path, earlier(path).abandoned)
-    assert again.abandoned.counts() == {"steps": 2, "unparsed": 1}
+    assert again.abandoned.counts() == counts(2, 2, 1)
     again.resumed(facts(), 1)
     step(again, 2)
     again.turn(replace(TURN, number=2, move=Move(steps=1)))
-    assert again.abandoned.counts() == {"steps": 2, "unparsed": 1}
+    assert again.abandoned.counts() == counts(2, 2, 1)
     again.turn(replace(TURN, number=3, shared="another"))
     step(again, 3, "no action")
     again.close()
     found = recover(path, outcome="error", stop="error", error=None)
-    assert found["abandoned"] == {"steps": 3, "unparsed": 2}
+    assert found["abandoned"] == counts(3, 3, 1)
     assert [(turn["steps"], turn["unparsed"]) for turn in found["turns"][:2]] == [(1, 1), (1, 0)]
 
 
@@ -105,7 +110,7 @@ def test_a_judged_turn_that_is_in_no_checkpoint_counts_as_abandoned_where_the_ep
         made.episode(facts())
         step(made, 1, "no action")
         made.turn(TURN)
-    assert made.abandoned.counts() == {"steps": 1, "unparsed": 1}
+    assert made.abandoned.counts() == counts(1, 1)
 
 
 def test_a_turn_whose_line_comes_after_a_kill_is_not_abandoned(tmp_path: Path) -> None:
@@ -115,7 +120,7 @@ def test_a_turn_whose_line_comes_after_a_kill_is_not_abandoned(tmp_path: Path) -
     step(made, 1)
     made.resumed(facts(), 1)
     made.turn(TURN)
-    assert made.abandoned.counts() == {"steps": 0, "unparsed": 0}
+    assert made.abandoned.counts() == counts(0, 0)
 
 
 def test_lines_of_an_agents_own_have_any_fields(tmp_path: Path) -> None:

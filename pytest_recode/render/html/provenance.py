@@ -68,11 +68,14 @@ def _caveats(rows: Rows, names: Mapping[Row, str]) -> Iterator[Caveat]:
             what="Passed but flagged",
             text=f"{plural(len(flagged), 'episode')} passed all cases and count as unsolved only because of findings: {listed(flagged, 'and', 10)}",
         )
-    lost = [f"{names[row]}: {found['unparsed']} of {found['answers']}" for row, found in _unparsed(rows)]
+    lost = [
+        f"{names[row]}: {found['unparsed']} of {found['answers']}, which cost {plural(found['steps_lost'], 'step')}"
+        for row, found in _unparsed(rows)
+    ]
     if lost:
         yield Caveat(
             what="Unusable answers",
-            text=f"Answers of the model of which nothing was executed, so that each cost a step: {listed(lost, 'and')}. The steps of the episodes have the reasons.",
+            text=f"Answers of the model of which nothing was executed: {listed(lost, 'and')}. The steps of the episodes have the reasons.",
         )
     if errors := [each for each in attempts if not each.played]:
         yield Caveat(
