@@ -801,11 +801,11 @@ def test_tool_calls_and_their_results_go_back_as_such(open_walled: Open) -> None
     answer, wrote, listed = played.model.asked[1][2:5]
     assert [call.name for call in answer.tool_calls] == ["write", "list"]
     assert (wrote.tool_call_id, wrote.content) == (
-        "turn1step1call0",
+        "turn1answer1call0",
         "Result of write solver.py:\nWrote solver.py (2 lines). A newline was added at its end.",
     )
     assert (listed.tool_call_id, listed.content) == (
-        "turn1step1call1",
+        "turn1answer1call1",
         "Result of list:\nREADME.md\ninstruction.md\nlib/helpers.py\npaper.md\nsolver.py",
     )
     assert played.log.of("step")[0]["reflection"] == "Now.\n\nEasy."
