@@ -41,15 +41,13 @@ from pytest_recode.agents.step_checks import checked, note_of_loss, refusal, ref
 from pytest_recode.agents.step_log import clean, kept_calls, kept_text, step_fields, usage_fields
 from pytest_recode.agents.tool_execution import execute
 from pytest_recode.agents.tools import TOOLS, from_reply
+from pytest_recode.agents.unusable_answers import MAX_ASKED_AGAIN, cost_text, refusals
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.faults import ModelError, UserError
 from pytest_recode.models import Message, Model, Reply, ToolCall, Usage
 from pytest_recode.models.prompt_size import answer_of, learned_window, window_of
 from pytest_recode.records.checkpoint import model_state, restore_model, typed_field
 from pytest_recode.task import Brief, Files, brief_files
-
-MAX_ASKED_AGAIN = 3
-"""Answers in a row that cannot be used and are no step. A model that cannot write the form at all must come to an end."""
 
 _OF_TOOLS = size_of_tools(TOOLS)
 """Characters of the tools, which a prompt of native calls has beside its messages."""
@@ -223,8 +221,8 @@ class ReCode:
             step,
         )
         if isinstance(read, ProtocolError):
-            cost = _cost(self.in_a_row)
-            self._tell(kept, _refusals(read, cost)[: len(kept)], f"{cost} {read.text}", step)
+            cost = cost_text(self.in_a_row)
+            self._tell(kept, refusals(read, cost)[: len(kept)], f"{cost} {read.text}", step)
             self.unparsed += 1
             self.asked_again += again
             return False
@@ -328,25 +326,6 @@ def _replaced(actions: Sequence[Action]) -> str:
     *before, last = ((posixpath.normpath(each.arguments.get("path", ".")), each.kind) for each in actions)
     earlier = [number for number, each in enumerate(before, 1) if each == last]
     return f" It replaces what action {earlier[-1]} of this answer wrote." if earlier else ""
-
-
-def _cost(in_a_row: int) -> str:
-    """What an unusable answer cost; `in_a_row`: the number of those that cost no step, 0 if this one cost one."""
-    if not in_a_row:
-        return "This answer could not be used, and cost a step."
-    left = MAX_ASKED_AGAIN - in_a_row
-    then = f"{left} more may follow it at no step" if left else "the next one that cannot be used costs a step"
-    return f"This answer could not be used. It cost no step; {then}."
-
-
-def _refusals(read: ProtocolError, cost: str) -> list[str]:
-    """A text for each tool call of an unusable answer. The cost of the answer is stated once."""
-    told, cost = [], f"{cost} "
-    first = next((number for number, wrong in enumerate(read.calls, 1) if wrong), 0)
-    for wrong in read.calls:
-        told.append(f"{cost}{wrong}" if wrong else f"Not done: call {first} of this answer could not be used.")
-        cost = "" if wrong else cost
-    return told
 
 
 def _merge(messages: Sequence[Message]) -> list[Message]:
