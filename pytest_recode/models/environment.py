@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_recode.faults import UserError
 from pytest_recode.models.no_connection import without_password
-from pytest_recode.models.providers import NO_KEY, key_of
+from pytest_recode.models.providers import NO_KEY, key_of, no_key
 from pytest_recode.models.table import Entry
 
 
@@ -26,10 +26,10 @@ def usable_key(name: str, entry: Entry) -> tuple[str | None, str]:
 
 
 def check_key(model: str, variable: str, key: str) -> None:
-    """Raise `UserError` for a key that no HTTP header can have, such as one that was copied with a line break."""
+    """Raise `UserError` for an empty key, and for one that no HTTP header can have, such as one that was copied with a line break."""
     if not key.strip():
-        wrong = "is empty: the secret that it is set from does not exist, or has no value"
-    elif key != key.strip() or not key.isprintable():
+        raise UserError(no_key(model, [variable]))
+    if key != key.strip() or not key.isprintable():
         wrong = "has a line break, a blank or a control character at an end or inside: set it without"
     elif not key.isascii():
         strange = next(character for character in key if not character.isascii())

@@ -97,7 +97,7 @@ def key_of(name: str, entry: Entry) -> tuple[str | None, str]:
         return None, _usual(provider)
     if entry.api_base is not None:
         return NO_KEY, missing[0]
-    raise UserError(_no_key(name, missing))
+    raise UserError(no_key(name, missing))
 
 
 def _check_key(name: str, entry: Entry) -> None:
@@ -108,8 +108,8 @@ def _check_key(name: str, entry: Entry) -> None:
         accepted = catalog.lacking().keys.get(entry.model.partition("/")[0], ())
     else:
         accepted = ()
-    if accepted and not any(map(os.environ.get, accepted)):
-        raise UserError(_no_key(name, accepted))
+    if accepted and not any(os.environ.get(variable, "").strip() for variable in accepted):
+        raise UserError(no_key(name, accepted))
 
 
 def _check_price(context: ModelContext, entry: Entry) -> None:
@@ -123,11 +123,15 @@ def _check_price(context: ModelContext, entry: Entry) -> None:
         raise UserError(unpriced(context.name, context.max_cost))
 
 
-def _no_key(name: str, variables: Sequence[str]) -> str:
-    return (
-        f"model {name} needs {any_of(variables)}, which is not set: export it, "
-        "or try the offline model --recode-model=sim/graduate"
+def no_key(name: str, variables: Sequence[str]) -> str:
+    """The message that no variable has a key. A CI system sets a secret that does not exist to an empty text."""
+    empty = [variable for variable in variables if variable in os.environ]
+    fault = (
+        f"but {empty[0]} is empty, as with a secret that does not exist: give it a value"
+        if empty
+        else "which is not set: export it"
     )
+    return f"model {name} needs {any_of(variables)}, {fault}, or try the offline model --recode-model=sim/graduate"
 
 
 def _usual(provider: str) -> str:

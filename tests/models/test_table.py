@@ -11,6 +11,7 @@ import pytest
 from pytest_recode.faults import UserError
 from pytest_recode.models import ModelContext
 from pytest_recode.models.litellm_ import check
+from pytest_recode.models.providers import glance
 from pytest_recode.models.table import Entry, Price, load_table, resolve
 from pytest_recode.records.null_ledger import NullLedger
 
@@ -18,7 +19,7 @@ from pytest_recode.records.null_ledger import NullLedger
 @pytest.fixture
 def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
-        if name.endswith("_API_KEY"):
+        if name.endswith(("_API_KEY", "_AUTH_TOKEN")):
             monkeypatch.delenv(name)
 
 
@@ -182,6 +183,20 @@ def test_a_missing_key_is_named(name: str, key: str) -> None:
     assert refusal(name) == (
         f"model {name} needs {key}, which is not set: export it, or try the offline model --recode-model=sim/graduate"
     )
+
+
+@pytest.mark.usefixtures("no_keys")
+@pytest.mark.parametrize("value", ["", " "])
+def test_an_empty_key_is_named_without_loading_litellm(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", value)
+    with pytest.raises(UserError) as caught:
+        glance(context("claude-opus-5.5"))
+    assert str(caught.value) == (
+        "model claude-opus-5.5 needs ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, but ANTHROPIC_API_KEY is empty, "
+        "as with a secret that does not exist: give it a value, or try the offline model --recode-model=sim/graduate"
+    )
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "x")
+    glance(context("claude-opus-5.5"))
 
 
 @pytest.mark.usefixtures("no_keys")
