@@ -33,6 +33,12 @@ class Option(NamedTuple):
     def ini(self) -> str:
         return "recode_" + self.name.replace("-", "_")
 
+    @property
+    def shown_default(self) -> str:
+        """The default in words; "" if there is none, or if the help describes it."""
+        default = ", ".join(self.default) if isinstance(self.default, tuple) else self.default
+        return "" if default in (None, False) else f"{default:g}" if isinstance(default, float) else str(default)
+
 
 GROUPS: Mapping[str, tuple[Option, ...]] = {
     "the options that most runs need": (
@@ -121,7 +127,8 @@ def add(parser: pytest.Parser) -> None:
     for purpose, options in GROUPS.items():
         group = parser.getgroup(f"recode: {purpose}", f"pytest-recode: {purpose}")
         for option in options:
-            text = option.help.replace("%", "%%") + f" [ini: {option.ini}]"
+            default = f"default: {option.shown_default}; " if option.shown_default else ""
+            text = option.help.replace("%", "%%") + f" [{default}ini: {option.ini}]"
             if option.kind == "flag":
                 group.addoption(option.flag, action="store_true", default=None, dest=option.ini, help=text)
             else:
@@ -300,7 +307,6 @@ def markdown() -> str:
 def _row(option: Option) -> str:
     """A row of docs/reference/options.md."""
     flag = option.flag + (f" {option.metavar}" if option.metavar else "")
-    default = ", ".join(option.default) if isinstance(option.default, tuple) else option.default
-    shown = "" if default in (None, "", False) else f"`{default}`"
+    shown = f"`{option.shown_default}`" if option.shown_default else ""
     text = option.help.replace("|", "\\|")
     return f"| `{flag}` | `{option.ini}` | {shown} | {text} |"

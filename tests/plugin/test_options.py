@@ -436,6 +436,15 @@ ALWAYS = {
 """What is the same with and without the options of a session."""
 
 
+def test_the_help_has_the_default_of_every_option_that_has_one(pytester: pytest.Pytester) -> None:
+    shown = " ".join("".join(pytester.runpytest("--help").outlines).split())
+    for option in OPTIONS:
+        if option.default not in (None, (), False, ""):
+            default = ", ".join(option.default) if isinstance(option.default, tuple) else f"{option.default}"
+            expected = f"[default: {default.removesuffix('.0')}; ini: {option.ini}]"
+            assert expected.replace(" ", "") in shown.replace(" ", "")
+
+
 def test_every_option_has_its_case() -> None:
     assert set(CASES) == {option.name for option in OPTIONS}
 
