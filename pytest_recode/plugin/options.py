@@ -270,7 +270,7 @@ def _is_address(text: str) -> bool:
 _CHECKS: dict[str, tuple[Callable[[str], Any], Callable[[Any], bool], str]] = {
     "count": (int, lambda n: 1 <= n <= 10_000, "a whole number from 1 to 10000"),
     "number": (float, lambda x: 0 <= x <= 2, "a number from 0 to 2"),
-    "percent": (float, lambda x: 0 <= x <= 100, "a percentage from 0 to 100"),
+    "percent": (float, lambda x: x == 0 or 1 <= x <= 100, "a percentage: 0, or from 1 to 100, as in 30 for 30 %"),
     "seconds": (float, lambda x: 0 < x <= 86_400, "a number of seconds above 0, up to 86400"),
     "address": (
         str,

@@ -41,7 +41,14 @@ NUMBERS = [
         "--recode-max-cost=inf",
         "--recode-max-cost=inf is not an amount of US dollars above 0, or MODEL=USD for a single model",
     ),
-    ("--recode-fail-under=101", "--recode-fail-under=101 is not a percentage from 0 to 100"),
+    (
+        "--recode-fail-under=101",
+        "--recode-fail-under=101 is not a percentage: 0, or from 1 to 100, as in 30 for 30 %",
+    ),
+    (
+        "--recode-fail-under=0.3",
+        "--recode-fail-under=0.3 is not a percentage: 0, or from 1 to 100, as in 30 for 30 %",
+    ),
     ("--recode-memory-keep=0", "--recode-memory-keep=0 is not a whole number from 1 to 10000"),
     ("--recode-test-output=some", "--recode-test-output=some is not none or full"),
     ("--recode-feedback-scope=some", "--recode-feedback-scope=some is not failing or all"),
