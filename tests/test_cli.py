@@ -546,3 +546,20 @@ def test_without_a_command_all_are_listed(command: Command, tmp_path: Path) -> N
     assert done.returncode == 2
     assert_line(done.stderr, "show", "one episode, turn by turn")
     assert "report" in done.stderr
+
+
+def test_without_a_run_it_is_the_latest_one(project: Path, command: Command) -> None:
+    (project / "recode-out").mkdir()
+    (project / "run").rename(project / "recode-out/first")
+    latest = command(project, "report")
+    assert latest.stdout == command(project, "report", "recode-out/first").stdout != ""
+    for name, *more in (["html"], ["plot"], ["export", "--to=atif"]):
+        done = command(project, name, *more)
+        assert done.returncode == 0, done.stderr
+
+
+def test_without_a_run_that_could_be_the_latest_one(tmp_path: Path, command: Command) -> None:
+    for name, *more in (["report"], ["html"], ["plot"], ["export", "--to=atif"]):
+        done = command(tmp_path, name, *more)
+        assert done.returncode == 2
+        assert_message(done.stderr, "recode-out: contains no run", "give the directory of a run")

@@ -6,7 +6,7 @@ import argparse
 import itertools
 from typing import TYPE_CHECKING
 
-from pytest_recode.cli.report_arguments import add_runs, add_without, need_packages, without_of
+from pytest_recode.cli.report_arguments import add_runs, add_without, need_packages, or_latest, without_of
 from pytest_recode.export.targets import TARGETS, target
 from pytest_recode.faults import UserError
 
@@ -44,7 +44,7 @@ def _export(given: argparse.Namespace) -> str:
     from pytest_recode.export.reading import read
     from pytest_recode.render.words import plural
 
-    found = read(given.runs, given.model, without_of(given.without))
+    found = read(or_latest(given.runs), given.model, without_of(given.without))
     episodes = (each for each in found.episodes if each.played is not None or not to.needs_transcript)
     first = next(episodes, None)
     if first is None:

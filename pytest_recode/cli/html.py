@@ -7,7 +7,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_recode.cli.report_arguments import FIGURES, add_runs, add_without, need_packages, without_of, write_file
+from pytest_recode.cli.report_arguments import (
+    FIGURES,
+    add_runs,
+    add_without,
+    need_packages,
+    or_latest,
+    without_of,
+    write_file,
+)
 from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
@@ -45,13 +53,14 @@ def _html(given: argparse.Namespace) -> str:
     from pytest_recode.render.html import build
     from pytest_recode.render.html.page import files
 
-    found = rows_of(given.runs, given.model)
+    runs = or_latest(given.runs)
+    found = rows_of(runs, given.model)
     if not found.own:
         raise UserError(
             "no episode to show: a report for a browser is of runs; pytest-recode report shows published results"
         )
     without = without_of(given.without)
-    roots = [((run if run.is_dir() else run.parent) / "episodes").resolve() for run in given.runs]
+    roots = [((run if run.is_dir() else run.parent) / "episodes").resolve() for run in runs]
 
     def readable(path: Path) -> bool:
         return path.is_file() and any(path.resolve().is_relative_to(root) for root in roots)
@@ -68,7 +77,7 @@ def _html(given: argparse.Namespace) -> str:
             f"left out, because they analyse the code of every turn: {', '.join(_SLOW_TABLES)}; pytest-recode report has them"
         )
     tables = [table for make in made.values() if (table := make()) is not None]
-    notes = [_without_path(note, given.runs) for note in found.notes]
+    notes = [_without_path(note, runs) for note in found.notes]
     report = build.report(found.own, episodes, tables, table_notes, notes, without)
     return _written(files(report, episodes.pages), given.output)
 

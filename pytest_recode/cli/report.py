@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_recode.cli.report_arguments import as_text, count
+from pytest_recode.cli.report_arguments import LATEST, as_text, count, or_latest
 from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ def add_to(commands: Commands) -> None:
     report.set_defaults(command=_report)
     report.add_argument(
         "files",
-        nargs="+",
+        nargs="*",
         type=Path,
         metavar="FILE",
-        help="a results.jsonl, a directory that contains one, or the overall_stats.json of ResearchCodeBench",
+        help=f"a results.jsonl, a directory that contains one, or the overall_stats.json of ResearchCodeBench; {LATEST}",
     )
     report.add_argument(
         "--format", choices=("text", "markdown", "csv", "json", "latex"), default="text", help="default: text"
@@ -128,7 +128,7 @@ def _report(given: argparse.Namespace) -> str:
     from pytest_recode.cli import report_tables
     from pytest_recode.render import report, report_latex, report_pairs, report_table
 
-    found = report_tables.rows_of(given.files, given.model)
+    found = report_tables.rows_of(or_latest(given.files), given.model)
     gc.freeze()  # the attempts stay until the end, and no collection of garbage is to look at them again
     notes = list(found.notes)
     tasks = _tasks(given.tasks)

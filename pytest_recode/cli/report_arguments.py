@@ -37,15 +37,25 @@ def count(value: str) -> int:
     return int(value)
 
 
+LATEST = "default: the latest run in recode-out"
+
+
+def or_latest(runs: Sequence[Path]) -> Sequence[Path]:
+    """The given runs, or the one that `LATEST` describes. Raises `UserError` if there is none."""
+    from pytest_recode.records.episode_choice import latest_run
+
+    return runs or [latest_run(Path())]
+
+
 def add_runs(parser: argparse.ArgumentParser, *, published: bool) -> None:
     """`published`: the command also takes files of published results."""
     more = "; also the overall_stats.json of ResearchCodeBench, for its published rows" if published else ""
     parser.add_argument(
         "runs",
-        nargs="+",
+        nargs="*",
         type=Path,
         metavar="RUN",
-        help=f"the directory of a run, or a results.jsonl{more}",
+        help=f"the directory of a run, or a results.jsonl{more}; {LATEST}",
     )
     parser.add_argument(
         "--model",

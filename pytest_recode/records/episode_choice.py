@@ -43,9 +43,7 @@ def latest_run(place: Path) -> Path:
     with reading(place):
         runs = [path.parent for path in (place / RUNS).glob(f"*/{EPISODES}")]
         if not runs:
-            raise UserError(
-                f"{place / RUNS}: contains no run; give the directory of a run, or the path of a transcript"
-            )
+            raise UserError(f"{place / RUNS}: contains no run; give the directory of a run")
         return max(runs, key=_started)
 
 
