@@ -37,6 +37,7 @@ class Form:
     main: str = ""
     path_is_file: bool = False  # a directory as `path` is an error of the answer
     changes_files: bool = False
+    only_looks: bool = False  # needs nothing that another action of the answer does
 
     @property
     def needs_nothing(self) -> bool:
@@ -59,6 +60,7 @@ FORMS: Mapping[str, Form] = {
         takes={"path": "directory, relative to the workspace; default: all of it"},
         optional=frozenset({"path"}),
         main="path",
+        only_looks=True,
     ),
     "read": Form(
         does="Read a file, or some of its lines.",
@@ -68,11 +70,13 @@ FORMS: Mapping[str, Form] = {
         },
         optional=frozenset({"lines"}),
         main="path",
+        only_looks=True,
     ),
     "search": Form(
         does="Find the functions and classes of the repository that fit words or code, the best few with their code.",
         takes={"query": "what it is about: words, names, code"},
         main="query",
+        only_looks=True,
     ),
     "grep": Form(
         does="Show the lines that match a Python regular expression.",
@@ -80,6 +84,7 @@ FORMS: Mapping[str, Form] = {
         optional=frozenset({"path"}),
         accepts=frozenset({"include", "ignore_case", "case_sensitive"}),
         main="pattern",
+        only_looks=True,
     ),
     "write": Form(
         does="Write a whole file, new or not.",

@@ -39,7 +39,7 @@ Rules:
 - Follow signatures, shapes, dtypes, units and edge cases of the instruction exactly; the paper says what the method is.
 - Each answer is one step of the few steps of a turn. An answer may hold up to {MAX_ACTIONS} actions; \
 they are done in order. An answer that cannot be read, or has an action that is wrong in itself (such as a path outside the workspace), is not done at all; you are \
-told why and asked again, at no step. Where an action is refused when its turn comes, those after it are not done; a command counts as done whatever its exit status.
+told why and asked again, at no step. Where an action is refused when its turn comes, those after it are not done, but for `read`, `list`, `grep` and `search`; a command counts as done whatever its exit status.
 - `submit` hands the targets in and ends the turn. It waits if a command before it in the same answer failed, if that answer leaves a target that is not \
 valid Python or lacks a definition that the repository's file has, or if it shows code outside of its actions that no target has. It also waits once if a target is \
 as the repository delivered it. Otherwise `submit` alone does not wait. In the last step of a turn `submit` never waits: after that step the targets are handed in as they are.
@@ -154,7 +154,7 @@ def budget_text(step: int, steps: int, turn: int, turns: int) -> str:
     left = (
         "This is the last step of the turn: after it the targets are handed in as they are."
         if step == steps
-        else f"After step {steps} the targets are handed in as they are; `submit` does it before."
+        else f"After step {steps} the targets are handed in as they are; `submit` hands them in earlier."
     )
     return f"Step {step} of {steps} in turn {turn} of {turns}. {left}"
 

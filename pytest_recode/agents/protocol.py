@@ -28,7 +28,7 @@ from collections.abc import Sequence
 
 from pytest_recode.agents.action_arguments import commented
 from pytest_recode.agents.action_names import kind_of
-from pytest_recode.agents.actions import MAX_ACTIONS, Action, ProtocolError, Step, in_text
+from pytest_recode.agents.actions import MAX_ACTIONS, Action, ProtocolError, Step, form_of, in_text
 from pytest_recode.agents.answer_reader import AnswerReader
 from pytest_recode.agents.checked_action import checked_action, cut_short
 from pytest_recode.agents.forms import FORMS, PART_NAMES, PARTS, TEXTS
@@ -78,6 +78,9 @@ def parse(text: str) -> Step | ProtocolError:
     except NoActionError as none:
         what = f"{none.fault} No other action was found." if none.fault else _NO_ACTION
         shape = _shape(plain_lines(text).split("\n"))
+        if shape == _SHAPE and outside_code(text):
+            what += " The code in it was written to no file."
+            shape = f"{_SHAPE.partition('### Action')[0]}{form_of('write')}"
         return ProtocolError(
             text=f"{what} Nothing was done. The actions are {', '.join(FORMS)}. Answer in this form:\n\n{shape}"
         )

@@ -13,19 +13,36 @@ MAX_PARSED = 1_000_000
 """Characters; a longer text is not checked."""
 
 
+@dataclass(frozen=True, slots=True)
+class SyntaxFault:
+    """Why a text is not Python: the place and the reason, such as "line 3: invalid syntax". `line` is 0 if no line is at fault."""
+
+    text: str
+    line: int = 0
+
+
 def syntax_error(text: str) -> str | None:
-    """None if `text` is Python; otherwise the place and the reason, such as "line 3: invalid syntax". A text that cannot be checked (too
-    long, too deeply nested) counts as invalid."""
+    """None if `text` is Python; otherwise the place and the reason. A text that cannot be checked (too long, too deeply nested) counts as
+    invalid."""
+    fault = syntax_fault(text)
+    return None if fault is None else fault.text
+
+
+def syntax_fault(text: str) -> SyntaxFault | None:
+    """As `syntax_error`, with the line at fault."""
     if len(text) > MAX_PARSED:
-        return f"it has more than {MAX_PARSED:,} characters"
+        return SyntaxFault(f"it has more than {MAX_PARSED:,} characters")
     try:
         tree = _parsed(text)
     except SyntaxError as error:
-        return f"line {error.lineno or 1}: {error.msg}"
+        line = min(error.lineno or 1, text.count("\n") + 1)
+        return SyntaxFault(f"line {error.lineno or 1}: {error.msg}", line)
     except (ValueError, RecursionError, MemoryError) as error:
-        return str(error) or "it is nested too deeply"
+        return SyntaxFault(str(error) or "it is nested too deeply")
     late = _late_future(tree)
-    return f"line {late}: from __future__ imports must be at the beginning of the file" if late else None
+    if late:
+        return SyntaxFault(f"line {late}: from __future__ imports must be at the beginning of the file", late)
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

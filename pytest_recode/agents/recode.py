@@ -23,6 +23,7 @@ from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace
 from pytest_recode.agents.actions import Action, ProtocolError, Step
+from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.memory import Entry, Memory, limit_of, size_of_tools
 from pytest_recode.agents.outside_code import Known
 from pytest_recode.agents.prompts import (
@@ -149,7 +150,7 @@ class ReCode:
         if feedback is not None and self.memory.holds(said):
             # in the first step it is right above
             said = (
-                f"# Feedback\n\nThat on turn {feedback.turn} is above, where turn {self.turn} begins."
+                f"# Feedback\n\nThe feedback on turn {feedback.turn} is above, at the beginning of turn {self.turn}."
                 if step > 1
                 else ""
             )
@@ -230,7 +231,7 @@ class ReCode:
         read_files: list[str] = []
         submitted, refused, failed = False, 0, 0
         for number, action in enumerate(read.actions, 1):
-            if submitted or refused:
+            if submitted or (refused and not FORMS[action.kind].only_looks):
                 ok = False
                 text = f"Not done, since {'the turn was over' if submitted else f'action {refused} (`{read.actions[refused - 1].kind}`) was refused'}."
             elif action.kind == "submit":
@@ -243,7 +244,7 @@ class ReCode:
                 self._log("action", step, {"number": number, "kind": action.kind, "arguments": dict(action.arguments)})
                 result = execute(action, workspace, found.told, among=len(read.actions))
                 ok, text = result.done, result.text
-                refused, failed = 0 if ok else number, number if result.failed else failed
+                refused, failed = refused or (0 if ok else number), number if result.failed else failed
                 path = posixpath.normpath(action.arguments.get("path", "."))
                 if ok and action.kind == "write":
                     text += _replaced(read.actions[:number])

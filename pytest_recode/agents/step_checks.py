@@ -106,7 +106,7 @@ def refusal(step: Step, workspace: Workspace, known: Known, repo: Files, *, fail
         return _submission_fault(line)
     if failed:
         return (
-            f"Action {failed} (`{step.actions[failed - 1].kind}`) failed, and what it was for may be missing. If the targets are as you mean "
+            f"Action {failed} (`{step.actions[failed - 1].kind}`) failed, so the targets were not handed in. If they are as you mean "
             "them, answer with `submit` alone."
         )
     if any(FORMS[each.kind].changes_files for each in step.actions):

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_recode.agents.python_source import names_in, syntax_error, without
+from pytest_recode.agents.python_source import names_in, syntax_error, syntax_fault, without
 from pytest_recode.task import Files
+from pytest_recode.verdict import legible
 from pytest_recode.wording import some_of
+
+_MOST_QUOTED = 100
+"""Characters of a line of code in a sentence."""
 
 
 def untouched(targets: Sequence[str], files: Files, repo: Files) -> str:
@@ -30,8 +34,11 @@ def untouched(targets: Sequence[str], files: Files, repo: Files) -> str:
 
 def not_python(path: str, text: str) -> str:
     """A clause that says why the text of a Python file is not valid; "" for valid Python and for other files."""
-    wrong = syntax_error(text) if path.endswith(".py") else None
-    return f"{path} is not valid Python ({wrong})" if wrong is not None else ""
+    fault = syntax_fault(text) if path.endswith(".py") else None
+    if fault is None:
+        return ""
+    line = text.split("\n")[fault.line - 1].strip() if fault.line else ""
+    return f"{path} is not valid Python ({fault.text}{f': `{legible(line)[:_MOST_QUOTED]}`' if line else ''})"
 
 
 def lost_definitions(path: str, before: str, after: str) -> str:

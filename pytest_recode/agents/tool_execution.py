@@ -19,6 +19,7 @@ from pytest_recode.agents.file_patterns import regular_expression
 from pytest_recode.agents.prompts import cut, printable
 from pytest_recode.agents.python_source import unfenced
 from pytest_recode.agents.target_checks import lost_definitions, not_python
+from pytest_recode.wording import some_of
 
 MAX_RESULT = 16_000
 """Characters of one result, some 4,000 tokens: enough for most files of a repository."""
@@ -64,7 +65,7 @@ def execute(action: Action, workspace: Workspace, search: Search, *, among: int 
         return Result(True, cut(f"{head}{shown}", room) + (f"\n{note}" if note else ""), failed)
     except Refused as refused:
         missing = str(refused).startswith("there is no ")
-        more = ". `list` shows the files." if missing else ""
+        more = _instead(action.arguments.get("path", ""), workspace) if missing else ""
         if missing and "*" in action.arguments.get("path", ""):
             more = f". `path` names one file or directory, and is no pattern{more}"
         elif missing and _SEVERAL.search(action.arguments.get("path", "")):
@@ -122,6 +123,10 @@ def edit(workspace: Workspace, path: str, old: str, new: str, *, everywhere: boo
     if not count and path.endswith(".py") and unfenced(path, old) != old:
         old, new = unfenced(path, old), unfenced(path, new)
         count, fence = text.count(old), " The code fences around the texts were left out."
+    elif path.endswith(".py") and not_python(path, text.replace(old, new)):
+        inner = unfenced(path, new) + ("\n" if new.endswith("\n") else "")
+        if not not_python(path, text.replace(old, inner)):
+            new, fence = inner, " The code fence around the new text was left out."
     if not count:
         why = (
             _escaped(text, said)
@@ -146,6 +151,16 @@ def edit(workspace: Workspace, path: str, old: str, new: str, *, everywhere: boo
     workspace.write(path, changed)
     where = f"at line {line}" if count == 1 else f"in {count} places, the first at line {line}"
     return f"Edited {path} {where}.{converted}{fence}{_empty_line(text, old, new)}{note_on_change(path, text, changed)}"
+
+
+def _instead(path: str, workspace: Workspace) -> str:
+    """What to do about a path at which there is nothing: the files with the same name, or `list`."""
+    name = path.rstrip("/").rpartition("/")[2]
+    try:
+        alike = [each for each in workspace.list() if name and each.rpartition("/")[2] == name]
+    except Refused:  # too many files to be listed
+        alike = []
+    return f". There is {some_of(alike, 3)}." if alike else ". `list` shows the files."
 
 
 def _joined_lines(text: str, old: str, new: str) -> str:
@@ -187,7 +202,7 @@ def note_on_change(path: str, before: str | None, after: str) -> str:
         control = f" Note: {path} holds the control character U+{ord(control):04X} now; a backslash of the code is written \\\\ in JSON."
     wrong = not_python(path, after)
     if wrong and before is not None and before.strip() and not not_python(path, before):
-        wrong += ", and was before this change"
+        wrong += "; before this change it was valid"
     note = wrong or lost_definitions(path, before or "", after)
     return f"{control} Note: {note}." if note else control
 

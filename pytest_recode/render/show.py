@@ -201,13 +201,13 @@ def actions_text(step: PlayedStep) -> str:
 
 
 def action_line(action: ActionResult) -> str:
-    """An action on one line: its kind, what it is about, and whether it failed."""
+    """An action on one line: its kind, what it is about, and whether it was done."""
     subject = next((str(action.arguments[key]) for key in _SUBJECTS if action.arguments.get(key)), "")
-    failed = {True: "", False: " (failed)", None: " (no result)"}[action.ok]
+    failed = {True: "", False: " (not done)", None: " (no result)"}[action.ok]
     return f"{action.kind}{' ' if subject else ''}{first_line(subject)}{failed}"
 
 
-_SUBJECTS = ("path", "command", "pattern", "query")
+_SUBJECTS = ("path", "command", "pattern", "query", "argument")
 
 
 def first_line(text: str, most: int = 100) -> str:

@@ -234,7 +234,7 @@ DRAFT = "```python solver.py\ndef solve(x):\n    return 1  # a draft\n```\nThe w
         ),
         (
             "```python solver.py\ndef solve(x) return x\n```",
-            ["solver.py is now what", "not valid Python (line 1: expected ':')"],
+            ["solver.py is now what", "not valid Python (line 1: expected ':': `def solve(x) return x`)"],
         ),
     ],
     ids=["draft", "elision", "not Python"],

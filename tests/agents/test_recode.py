@@ -476,13 +476,13 @@ def test_an_edit_keeps_the_line_ends_of_the_file(open_walled: Open) -> None:
         (
             RIGHT,
             "def solve(x):\n    return (",
-            " Note: solver.py is not valid Python (line 2: '(' was never closed), and was before this change.",
+            " Note: solver.py is not valid Python (line 2: '(' was never closed: `return (`); before this change it was valid.",
         ),
-        ("def solve(", "def solve(:", " Note: solver.py is not valid Python (line 1: invalid syntax)."),
+        ("def solve(", "def solve(:", " Note: solver.py is not valid Python (line 1: invalid syntax: `def solve(:`)."),
         ("def solve(", RIGHT, ""),
-        (RIGHT, "x = '\0'", "), and was before this change."),
-        (RIGHT, "x = " + "(" * 3000, "), and was before this change."),
-        (RIGHT, "x = " + "-" * 200_000 + "1", "), and was before this change."),
+        (RIGHT, "x = '\0'", "); before this change it was valid."),
+        (RIGHT, "x = " + "(" * 3000, "); before this change it was valid."),
+        (RIGHT, "x = " + "-" * 200_000 + "1", "); before this change it was valid."),
     ],
 )
 def test_a_write_that_leaves_no_python_says_so(open_walled: Open, before: str, text: str, words: str) -> None:
@@ -536,6 +536,50 @@ def test_a_fence_around_a_python_file_is_taken_off(open_walled: Open) -> None:
     Played(workspace, write(f"```python\n{RIGHT}\n```"), write("```\nx\n```", "notes.md"), steps=2).turn()
     assert workspace.targets() == {"solver.py": RIGHT.encode() + b"\n"}
     assert workspace.read("notes.md") == "```\nx\n```\n"
+
+
+def test_a_fence_around_the_new_text_of_an_edit_is_taken_off_where_it_would_leave_no_python(open_walled: Open) -> None:
+    """Feedback shows corrections in a fence, and models copy it. A fence within a docstring is meant."""
+    workspace, docstring = open_walled(), '"""Doubles.\n\nHere.\n"""'
+    edits = (
+        ("raise NotImplementedError", "```python\nreturn 2 * x\n```"),
+        ("def solve(x):", f"{docstring}\n\n\ndef solve(x):"),
+        ("Here.", "```\nsolve(2)\n```"),
+    )
+    answers = [
+        render(Step(actions=(Action(kind="edit", arguments={"path": "solver.py", "old": old, "new": new}),)))
+        for old, new in edits
+    ]
+    played = Played(workspace, *answers, steps=3)
+    played.turn()
+    whole = docstring.replace("Here.", edits[2][1])
+    assert workspace.targets()["solver.py"].decode() == f"{whole}\n\n\ndef solve(x):\n    return 2 * x\n"
+    assert played.results()[0].endswith(" The code fence around the new text was left out.")
+
+
+def test_what_only_looks_is_done_after_a_refused_action(open_walled: Open) -> None:
+    kinds = [("edit", {"path": "solver.py", "old": "no such text", "new": "x"}), ("read", {"path": "lib/helpers.py"})]
+    kinds += [("run", {"command": "echo done"}), ("list", {}), ("submit", {})]
+    actions = tuple(Action(kind=kind, arguments=arguments) for kind, arguments in kinds)
+    played = Played(open_walled(), render(Step(actions=actions)), steps=1)
+    assert played.turn()[1] is False
+    done = [(line["kind"], line["ok"]) for line in played.log.of("result")]
+    assert done == [("edit", False), ("read", True), ("run", False), ("list", True), ("submit", False)]
+    assert played.log.of("result")[2]["text"] == "Not done, since action 1 (`edit`) was refused."
+
+
+def test_a_path_that_does_not_exist_names_the_file_that_does(open_walled: Open) -> None:
+    act = Action(kind="read", arguments={"path": "src/helpers.py"})
+    played = Played(open_walled(), render(Step(actions=(act,))), steps=1)
+    played.turn()
+    assert played.results() == ["Refused: there is no src. There is lib/helpers.py."]
+
+
+def test_code_without_an_action_is_said_to_be_in_no_file(open_walled: Open) -> None:
+    played = Played(open_walled(), f"Here it is:\n\n{RIGHT}\n", SUBMIT)
+    played.turn()
+    assert "Your answer has no action: no line such as `### Action: read`. The code in it was written" in played.last()
+    assert "### Action: write\npath: (file, relative to the workspace)\ntext <<END_OF_TEXT" in played.last()
 
 
 def test_a_fence_whose_lines_end_in_crlf_is_taken_off(open_walled: Open) -> None:
@@ -608,7 +652,9 @@ def test_the_prompt_holds_the_brief_the_state_and_the_budget(open_walled: Open) 
         assert words in second
     assert "raise NotImplementedError" in first
     assert "## solver.py\n\n```\nx = 1\n```" in second
-    assert "Step 1 of 3 in turn 1 of 10. After step 3 the targets are handed in as they are; `submit` does it" in first
+    assert (
+        "Step 1 of 3 in turn 1 of 10. After step 3 the targets are handed in as they are; `submit` hands them" in first
+    )
     assert "Step 2 of 3 in turn 1 of 10." in second
     assert "Result of write solver.py:\nWrote solver.py (1 line)." in second
 

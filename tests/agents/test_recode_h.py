@@ -257,7 +257,9 @@ def test_the_prompt_has_the_order_of_the_original_and_a_budget(open_walled: Open
     assert "solver.py (target):\n   1 def solve(x):\n   2     raise NotImplementedError" in played.section(4, 0)
     assert "No feedback yet" in played.section(5, 0)
     assert "Nothing was done yet." in played.section(6, 0)
-    assert "Step 1 of 3 in turn 1 of 10. After step 3 the targets are handed in as they are; SUBMIT does it" in prompt
+    assert (
+        "Step 1 of 3 in turn 1 of 10. After step 3 the targets are handed in as they are; SUBMIT hands them" in prompt
+    )
     assert "Step 2 of 3 in turn 1 of 10." in played.prompt(1)
     assert "README.md" in played.section(6, 1)
     assert played.section(3, 1).startswith("History\n\n[you]\nreflect: Look.\naction:\nBROWSE")
