@@ -470,6 +470,10 @@ def test_a_killed_run_is_reported_and_said(report: Report, tmp_path: Path) -> No
             ["recode-out/L0", "--table=score"],
             "--table=score: no such table for these files; the tables are episodes, comparisons",
         ),
+        (
+            ["recode-out/L0", "--table=comparison"],
+            "--table=comparison: no such table for these files (did you mean comparisons?)",
+        ),
         (["recode-out/L0", "--model=gpt-9"], "--model=gpt-9: no such row; the models are m"),
         (["recode-out/L0", "--hard-threshold=2"], "'2' is not a share in (0, 1], such as 1/3 or 0.25"),
         (["recode-out/L0", "--format=csv", "--table=costs", "--table=errors"], "give --table once"),

@@ -338,6 +338,8 @@ def test_lines_of_an_agent_with_other_fields(project: Path, show: Show) -> None:
         (["tasks"], "tasks: contains no episode", "give the directory of a run"),
         (["recode-out"], "recode-out: contains no episode", "did you mean recode-out/first?"),
         (["recode-out/first", "three"], "three: no such episode", "the tasks are one, two"),
+        (["recode-out/first", "oen"], "oen: no such episode", "did you mean one?"),
+        (["oen"], "oen: no such file or directory", "did you mean one?"),
         (
             ["recode-out/first", "-k", "three"],
             "-k 'three': matches no episode of recode-out/first",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pytest_recode.cli.report_arguments import LATEST, as_text, count, or_latest
 from pytest_recode.faults import UserError
+from pytest_recode.wording import guess
 
 if TYPE_CHECKING:
     from pytest_recode.cli import Commands
@@ -157,7 +158,9 @@ def _report(given: argparse.Namespace) -> str:
     for name in selected:
         if name not in makers:
             more = "; code needs --tasks" if "code" not in makers else ""
-            raise UserError(f"--table={name}: no such table for these files; the tables are {', '.join(makers)}{more}")
+            raise UserError(
+                f"--table={name}: no such table for these files{guess(name, list(makers))}; the tables are {', '.join(makers)}{more}"
+            )
     by_default = [name for name in makers if given.format == "json" or name not in report_tables.ON_REQUEST]
     names = selected or (by_default[:1] if given.format == "csv" else by_default)
     chosen = [table for name in names if (table := makers[name]()) is not None]

@@ -46,7 +46,7 @@ def add_to(commands: Commands) -> None:
 
 
 def _show(given: argparse.Namespace) -> str:
-    from pytest_recode.records.episode_choice import choose, episodes_of, names, tasks
+    from pytest_recode.records.episode_choice import choose, episodes_of, guess_of, names, tasks
     from pytest_recode.records.transcript_turns import read_episode
     from pytest_recode.render.show import View, listed, painted, shown
 
@@ -57,7 +57,7 @@ def _show(given: argparse.Namespace) -> str:
         episodes = episodes_of(run, ids)
         if ids[len(given.ids) :] and not any(ids[0] in names(each) for each in episodes):
             raise UserError(
-                f"{ids[0]}: no such file or directory, and no such episode in {run}; the tasks are {tasks(episodes)};"
+                f"{ids[0]}: no such file or directory, and no such episode in {run}{guess_of(ids[0], episodes)}; the tasks are {tasks(episodes)};"
                 " give the directory of a run, the path of a transcript, or a task"
             )
         found = choose(run, episodes, ids, given.expression)

@@ -17,6 +17,7 @@ from pytest_recode.records.record import EpisodeFacts, Record
 from pytest_recode.records.results import latest
 from pytest_recode.records.run_directory import CONTROLLER, RESULTS, reading
 from pytest_recode.records.transcript_reader import first_line
+from pytest_recode.wording import guess
 
 RUNS = "recode-out"
 """Where pytest puts the directories of runs, unless --recode-out names another."""
@@ -119,7 +120,9 @@ def choose(run: Path, episodes: Sequence[Chosen], ids: Sequence[str], expression
     found = list(episodes)
     for given in ids:
         if not any(given in names(each) for each in episodes):
-            raise UserError(f"{given}: no such episode in {run}; the tasks are {tasks(episodes)}")
+            raise UserError(
+                f"{given}: no such episode in {run}{guess_of(given, episodes)}; the tasks are {tasks(episodes)}"
+            )
     if ids:
         found = [each for each in found if any(given in names(each) for given in ids)]
     if expression:
@@ -134,6 +137,11 @@ def tasks(episodes: Sequence[Chosen]) -> str:
     """The tasks of the episodes, for a message: at most eight."""
     found = list(dict.fromkeys(each.facts["task"] for each in episodes))
     return ", ".join(found[:8]) + (" …" if len(found) > 8 else "")
+
+
+def guess_of(given: str, episodes: Sequence[Chosen]) -> str:
+    """A question after an id that no episode has; "" if none is similar."""
+    return guess(given, sorted(set().union(*map(names, episodes))))
 
 
 def names(episode: Chosen) -> set[str]:
