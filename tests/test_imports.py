@@ -15,11 +15,11 @@ from pytest_recode.sandboxes.shipping import imports
 
 PACKAGE = Path(__file__).resolve().parents[1] / "pytest_recode"
 VALUES = {
-    "built_in",
     "clock",
     "faults",
     "owned_directory",
     "proofs",
+    "registered",
     "settings",
     "slots",
     "stopping",
@@ -340,11 +340,13 @@ def test_a_session_without_tasks_imports_nothing_heavy(tmp_path: Path) -> None:
     ours = {name for name in modules if name.startswith("pytest_recode")}
     assert ours == {
         "pytest_recode",
+        "pytest_recode.faults",
         "pytest_recode.plugin",
         "pytest_recode.plugin.defaults",
         "pytest_recode.plugin.distributed",
         "pytest_recode.plugin.hookspecs",
         "pytest_recode.plugin.options",
         "pytest_recode.plugin.task_code",
+        "pytest_recode.registered",
     }
     assert not modules & {"docker", "litellm", "yaml", "numpy"}

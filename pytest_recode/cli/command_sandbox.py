@@ -33,12 +33,13 @@ def sandbox_for(
     name: str, environment: Environment, manifests: Sequence[Path], *, own: bool, local: bool = False
 ) -> Iterator[Sandbox]:
     """The same without a task: `manifests` are those of tasks to hide. `local`: programs need the packages of this interpreter."""
-    from pytest_recode import built_in
+    from pytest_recode.registered import OWN, part, places
     from pytest_recode.sandboxes import SandboxContext
-    from pytest_recode.sandboxes.choose import choose
+    from pytest_recode.sandboxes.choose import AUTO, choose
     from pytest_recode.sandboxes.hiding import hidden
 
-    kinds: dict[str, SandboxKind] = built_in.loaded(built_in.SANDBOXES)
+    offered = OWN["sandboxes"] if name == AUTO else places("sandboxes")
+    kinds: dict[str, SandboxKind] = {each: part("sandboxes", each, place) for each, place in offered.items()}
     context = SandboxContext(
         run=f"preview-{secrets.token_hex(3)}",
         python=sys.executable,

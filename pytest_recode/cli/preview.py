@@ -12,6 +12,7 @@ from pytest_recode.wording import some_of
 
 if TYPE_CHECKING:
     from pytest_recode.cli import Commands
+    from pytest_recode.formats import Format
     from pytest_recode.task import Files, Parts, Task
 
 AGENT = "recode"
@@ -75,13 +76,13 @@ def _preview(given: argparse.Namespace) -> str:
     )
     grades = asked in ("--answer", "--mutant")
     _check(given, asked, grades=grades)
-    task = _task(given.task)
+    task, task_format = _task(given.task)
     if grades:
         text = _answer(given, task)
     elif given.mutants:
         text = _mutants(task)
     else:
-        text = _prompt(task, given.agent or AGENT, given.protocol or "text")
+        text = _prompt(task, task_format, given.agent or AGENT, given.protocol or "text")
     return paged(text, pager=not given.no_pager)
 
 
@@ -96,40 +97,45 @@ def _check(given: argparse.Namespace, asked: str, *, grades: bool) -> None:
             raise UserError(f"--{name} {why}")
 
 
-def _task(path: Path) -> Task:
-    from pytest_recode.formats.directory import FORMAT
+def _task(path: Path) -> tuple[Task, Format]:
+    """The only task of a manifest or its directory, and its format."""
     from pytest_recode.formats.discovery import similar
+    from pytest_recode.registered import loaded
 
-    manifest = path / FORMAT.manifest if path.is_dir() else path
-    if manifest.name != FORMAT.manifest or not manifest.is_file():
-        if below := sorted(str(each.parent) for each in path.glob(f"*/{FORMAT.manifest}")):
+    known: dict[str, Format] = loaded("formats")
+    names = [name for name in known if (path / name).is_file()] if path.is_dir() else [path.name]
+    manifest = path / names[0] if path.is_dir() and names else path
+    if manifest.name not in known or not manifest.is_file():
+        if below := sorted(str(each.parent) for name in known for each in path.glob(f"*/{name}")):
             raise UserError(f"{path}: is no task but a set of tasks: give one of them: {some_of(below, MOST_TASKS)}")
         what = "contains no task.yaml" if path.is_dir() else "is no task.yaml"
         if not path.exists():
             what = f"does not exist{similar(path)}"
         raise UserError(f"{path}: {what}: give the directory of a task, or its task.yaml")
-    [task] = FORMAT.load(manifest)
-    return task
+    tasks = known[manifest.name].load(manifest)
+    if len(tasks) != 1:
+        raise UserError(f"{manifest}: has {len(tasks)} tasks: give the manifest of a single task")
+    return tasks[0], known[manifest.name]
 
 
-def _prompt(task: Task, agent: str, protocol: str) -> str:
+def _prompt(task: Task, task_format: Format, agent: str, protocol: str) -> str:
     import json
 
-    from pytest_recode import built_in
+    from pytest_recode import registered
     from pytest_recode.episode.first_prompt import CHARACTERS, first_prompt
-    from pytest_recode.formats.directory import FORMAT
     from pytest_recode.models.chat_format import chat_request
     from pytest_recode.render.preview import PromptView, prompt_text
     from pytest_recode.settings import Settings, as_played, for_format
 
-    kinds = {name: kind for name, kind in built_in.loaded(built_in.AGENTS).items() if kind.needs_model}
+    agents = registered.loaded("agents")
+    kinds = {name: kind for name, kind in agents.items() if kind.needs_model}
     if agent not in kinds:
-        why = "asks no model" if agent in built_in.AGENTS else "is unknown"
+        why = "asks no model" if agent in agents else "is unknown"
         raise UserError(f"--agent={agent}: this agent {why}; choose {', '.join(kinds)}")
     if protocol not in ("text", "tools"):
         raise UserError(f"--protocol={protocol}: is unknown; choose text or tools")
     kind, parts = kinds[agent], task.load()
-    settings = as_played(for_format(Settings(agent=agent), {**kind.defaults, **FORMAT.defaults}))
+    settings = as_played(for_format(Settings(agent=agent), {**kind.defaults, **task_format.defaults}))
     prompts = {
         name: first_prompt(task, parts, kind, settings, native_tools=name == "tools") for name in ("text", "tools")
     }

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pytest_recode import formats
+from pytest_recode import registered
 from pytest_recode.faults import UserError
 from pytest_recode.formats import Format
 from pytest_recode.task import Files, Task
@@ -42,12 +40,12 @@ class Found:
 
 
 def find(paths: Sequence[Path], named: Callable[[str, Mapping[str, Any]], str]) -> Found:
-    """Find the tasks of these manifests, and of manifests at any depth below these directories, in the project's own formats.
+    """Find the tasks of these manifests, and of manifests at any depth below these directories, in the formats that are installed.
 
     `named` computes a task's name from its id and facts. Raises `UserError` for a path that neither is nor contains a manifest, and for a
     name that two manifests use.
     """
-    known = own_formats() if paths else {}
+    known: dict[str, Format] = registered.loaded("formats") if paths else {}
     tasks: dict[tuple[str, str], Task] = {}
     errors = []
     for path in paths:
@@ -80,12 +78,6 @@ def similar(path: Path) -> str:
         return ""
     near = difflib.get_close_matches(path.name, names, 1)
     return f" (did you mean {path.parent / near[0]}?)" if near else ""
-
-
-def own_formats() -> dict[str, Format]:
-    """The formats by the name of their manifest: the FORMAT of every module of this package that defines one."""
-    modules = (import_module(f"{formats.__name__}.{one.name}") for one in pkgutil.iter_modules(formats.__path__))
-    return {found.manifest: found for module in modules if isinstance(found := getattr(module, "FORMAT", None), Format)}
 
 
 def _manifests(path: Path, known: dict[str, Format]) -> Iterator[Path]:

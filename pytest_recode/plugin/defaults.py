@@ -1,4 +1,4 @@
-"""The project's own formats, sandboxes, agents, policies and models, registered by the same hooks as those of plugins."""
+"""The parts that are installed, registered by the same hooks as those of plugins and `conftest.py`."""
 
 from __future__ import annotations
 
@@ -7,42 +7,30 @@ import pytest
 
 @pytest.hookimpl
 def pytest_recode_formats() -> dict[str, str]:
-    return {
-        "task.yaml": "pytest_recode.formats.directory:FORMAT",
-        "papers.yaml": "pytest_recode.formats.researchcodebench:FORMAT",
-        "annotation_meta.jsonl": "pytest_recode.formats.recode_h:FORMAT",
-    }
+    return _places("formats")
 
 
 @pytest.hookimpl
 def pytest_recode_sandboxes() -> dict[str, str]:
-    from pytest_recode.built_in import SANDBOXES  # not imported in a session without tasks
-
-    return dict(SANDBOXES)
+    return _places("sandboxes")
 
 
 @pytest.hookimpl
 def pytest_recode_agents() -> dict[str, str]:
-    from pytest_recode.built_in import AGENTS
-
-    return dict(AGENTS)
+    return _places("agents")
 
 
 @pytest.hookimpl
 def pytest_recode_policies() -> dict[str, str]:
-    return {
-        **{f"L{level}": f"pytest_recode.feedback.policies:L{level}" for level in range(5)},
-        "escalate": "pytest_recode.feedback.policies:ESCALATE",
-        "adaptive": "pytest_recode.feedback.policies:ADAPTIVE",
-        "none": "pytest_recode.feedback.policies:NONE",
-    }
+    return _places("policies")
 
 
 @pytest.hookimpl
 def pytest_recode_models() -> dict[str, str]:
-    return {
-        **{
-            f"sim/{skill}": f"pytest_recode.simulated.sim:{skill.upper()}" for skill in ("novice", "graduate", "expert")
-        },
-        "": "pytest_recode.gateway.client:KIND",
-    }
+    return _places("models")
+
+
+def _places(kind: str) -> dict[str, str]:
+    from pytest_recode.registered import places
+
+    return places(kind)

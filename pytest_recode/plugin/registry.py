@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_recode.faults import UserError
-from pytest_recode.plugin import defaults
+from pytest_recode.registered import OWN, imported, part
 
 if TYPE_CHECKING:
     from pytest_recode.agents import AgentKind
@@ -33,20 +32,11 @@ class Registry:
 
     def agent(self, name: str) -> AgentKind:
         """Look up a registered name or `package.module:Name`: an AgentKind, or a callable that makes an Agent from an AgentContext."""
-        from pytest_recode.agents import AgentKind
-
         if ":" in name:
-            found = _import(name, f"--recode-agent={name}")
+            kind: AgentKind = part("agents", name, imported(name, f"--recode-agent={name}"))
         else:
-            found = self._choose("agents", name, "agent", "or package.module:Name")
-        if isinstance(found, AgentKind):
-            return found
-        if not callable(found):
-            raise UserError(
-                f"agent {name!r} is a {type(found).__name__}: it must be an AgentKind, or a class or function that takes "
-                "an AgentContext"
-            )
-        return AgentKind(make=found)
+            kind = self._choose("agents", name, "agent", "or package.module:Name")
+        return kind
 
     def sandbox(self, name: str) -> SandboxKind:
         kind: SandboxKind = self._choose("sandboxes", name, "sandbox", "or auto")
@@ -54,7 +44,7 @@ class Registry:
 
     def sandboxes(self, chosen: str) -> dict[str, SandboxKind]:
         """The candidates for a choice: all built-in sandboxes for `auto`, otherwise the named one."""
-        names = defaults.pytest_recode_sandboxes() if chosen == "auto" else (chosen,)
+        names = OWN["sandboxes"] if chosen == "auto" else (chosen,)
         return {name: self.sandbox(name) for name in names}
 
     def model(self, name: str) -> ModelKind:
@@ -69,8 +59,7 @@ class Registry:
 
     def own(self, what: str, name: str) -> bool:
         """Whether `name` is built in and no plugin has replaced it."""
-        own: Mapping[str, Any] = getattr(defaults, f"pytest_recode_{what}")()
-        return name in own and self.offers[what].get(name) == own[name]
+        return name in OWN[what] and self.offers[what].get(name) == OWN[what][name]
 
     def policy(self, spec: str) -> Policy:
         """The policy for `L3`, `escalate:start=1,patience=2` or similar."""
@@ -94,24 +83,7 @@ class Registry:
         return self._load(what, name)
 
     def _load(self, what: str, name: str) -> Any:
-        offer = self.offers[what][name]
-        found = _import(offer, f"{what} {name!r}") if isinstance(offer, str) else offer
-        room, kind = _KINDS[what]
-        wanted = getattr(importlib.import_module(room), kind)
-        if what != "agents" and not isinstance(found, wanted):
-            raise UserError(
-                f"pytest_recode_{what}: {name!r} is registered with a {type(found).__name__}: it must be a {room}.{kind}"
-            )
-        return found
-
-
-_KINDS = {
-    "formats": ("pytest_recode.formats", "Format"),
-    "sandboxes": ("pytest_recode.sandboxes", "SandboxKind"),
-    "agents": ("pytest_recode.agents", "AgentKind"),
-    "policies": ("pytest_recode.feedback", "PolicyKind"),
-    "models": ("pytest_recode.models", "ModelKind"),
-}
+        return part(what, name, self.offers[what][name])
 
 
 def unknown(noun: str, name: str, choices: Iterable[str], also: str = "") -> str:
@@ -145,20 +117,3 @@ def collect(pluginmanager: pytest.PytestPluginManager) -> Registry:
             merged.update(offer)
         offers[what] = merged
     return Registry(offers=offers)
-
-
-def _import(path: str, who: str) -> Any:
-    module, _, name = path.partition(":")
-    try:
-        found = importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name and (module == error.name or module.startswith(error.name + ".")):
-            raise UserError(
-                f"{who}: there is no module {error.name!r}: write package.module:Name, importable from where pytest runs"
-            ) from None
-        raise
-    if not hasattr(found, name):
-        own = [n for n, value in vars(found).items() if getattr(value, "__module__", module) == module and n[0] != "_"]
-        public = ", ".join(own) or "nothing"
-        raise UserError(f"{who}: module {module!r} has no {name!r}; it has {public}")
-    return getattr(found, name)

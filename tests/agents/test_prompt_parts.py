@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_recode import built_in
+from pytest_recode import registered
 from pytest_recode.agents.memory import size_of_tools
 from pytest_recode.episode.first_prompt import Prompt, first_prompt
 from pytest_recode.formats.directory import load
@@ -26,7 +26,7 @@ FOUND = {
 
 def prompt(task: str, agent: str, *, tools: bool = False, paper: bool = True) -> Prompt:
     [loaded] = load(TASKS / task / "task.yaml")
-    kind = built_in.loaded(built_in.AGENTS)[agent]
+    kind = registered.loaded("agents")[agent]
     settings = as_played(replace(Settings(agent=agent), paper=paper))
     return first_prompt(loaded, loaded.load(), kind, settings, native_tools=tools)
 

@@ -8,17 +8,12 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.faults import UserError
-from pytest_recode.formats.discovery import Found, find, own_formats
+from pytest_recode.formats.discovery import Found, find
 from pytest_recode.metrics.record_attempts import task_key
-from pytest_recode.plugin.defaults import pytest_recode_formats
 from tests.recode_h.scene import task_of, write
 
 ROOT = Path(__file__).resolve().parents[2]
 BUNDLED = ROOT / "tasks"
-
-
-def test_the_formats_are_those_that_the_plugin_registers() -> None:
-    assert own_formats().keys() == pytest_recode_formats().keys()
 
 
 def test_every_bundled_task_with_its_reference() -> None:

@@ -1,0 +1,122 @@
+"""The parts that are installed, by kind and name: the project's own, and those of other distributions, by their entry points.
+
+The plugin registers them by its hooks (`plugin/defaults.py`); the command `pytest-recode`, which has no plugins, looks them up here.
+Imports no part before it is chosen, and never pytest.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from importlib import metadata
+from typing import Any
+
+from pytest_recode.faults import UserError
+
+OWN: Mapping[str, Mapping[str, str]] = {
+    "formats": {
+        "task.yaml": "pytest_recode.formats.directory:FORMAT",
+        "papers.yaml": "pytest_recode.formats.researchcodebench:FORMAT",
+        "annotation_meta.jsonl": "pytest_recode.formats.recode_h:FORMAT",
+    },
+    "sandboxes": {
+        "docker": "pytest_recode.sandboxes.docker_:KIND",
+        "bubblewrap": "pytest_recode.sandboxes.bubblewrap:KIND",
+        "process": "pytest_recode.sandboxes.process:KIND",
+    },
+    "agents": {
+        "recode": "pytest_recode.agents.recode:KIND",
+        "recode-h": "pytest_recode.agents.recode_h:KIND",
+        "one-shot": "pytest_recode.agents.one_shot:KIND",
+        "reference": "pytest_recode.agents.reference:KIND",
+        "noop": "pytest_recode.agents.noop:KIND",
+        "person": "pytest_recode.agents.person:KIND",
+    },
+    "policies": {
+        **{f"L{level}": f"pytest_recode.feedback.policies:L{level}" for level in range(5)},
+        "escalate": "pytest_recode.feedback.policies:ESCALATE",
+        "adaptive": "pytest_recode.feedback.policies:ADAPTIVE",
+        "none": "pytest_recode.feedback.policies:NONE",
+    },
+    "models": {
+        **{
+            f"sim/{skill}": f"pytest_recode.simulated.sim:{skill.upper()}" for skill in ("novice", "graduate", "expert")
+        },
+        "": "pytest_recode.gateway.client:KIND",
+    },
+}
+"""Where the project's own parts are, `module:attribute`. A format's name is that of its manifest."""
+
+_TYPES = {
+    "formats": ("pytest_recode.formats", "Format"),
+    "sandboxes": ("pytest_recode.sandboxes", "SandboxKind"),
+    "agents": ("pytest_recode.agents", "AgentKind"),
+    "policies": ("pytest_recode.feedback", "PolicyKind"),
+    "models": ("pytest_recode.models", "ModelKind"),
+}
+
+
+def places(kind: str) -> dict[str, str]:
+    """Where the parts of a kind are, by name. Other distributions have them as entry points of the group `pytest_recode.<kind>`, and may
+    replace the project's own.
+
+    Raises `UserError` if two distributions have the same name.
+    """
+    others: dict[str, metadata.EntryPoint] = {}
+    for point in metadata.entry_points(group=f"pytest_recode.{kind}"):
+        first = others.setdefault(point.name, point)
+        if first.value != point.value:
+            raise UserError(
+                f"pytest_recode.{kind}: {point.name!r} is an entry point of {_distribution(first)} and of"
+                f" {_distribution(point)}: uninstall one of them"
+            )
+    return {**OWN[kind], **{name: point.value for name, point in others.items()}}
+
+
+def part(kind: str, name: str, offer: Any) -> Any:
+    """The part that is offered: an object, or its place, which is imported. A class or function that makes an agent becomes an `AgentKind`.
+
+    Raises `UserError` if it cannot be imported, or has another type than its kind.
+    """
+    found = imported(offer, f"{kind} {name!r}") if isinstance(offer, str) else offer
+    module, type_name = _TYPES[kind]
+    wanted: Any = getattr(importlib.import_module(module), type_name)
+    if isinstance(found, wanted):
+        return found
+    if kind != "agents":
+        raise UserError(
+            f"pytest_recode_{kind}: {name!r} is registered with a {type(found).__name__}: it must be a {module}.{type_name}"
+        )
+    if not callable(found):
+        raise UserError(
+            f"agent {name!r} is a {type(found).__name__}: it must be an AgentKind, or a class or function that takes"
+            " an AgentContext"
+        )
+    return wanted(make=found)
+
+
+def loaded(kind: str) -> dict[str, Any]:
+    """All parts of a kind, by name. Raises `UserError` as `places` and `part` do."""
+    return {name: part(kind, name, place) for name, place in places(kind).items()}
+
+
+def imported(place: str, who: str) -> Any:
+    """The object at `module:attribute`. Raises `UserError`, which names `who` wants it."""
+    module, _, name = place.partition(":")
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name and (module == error.name or module.startswith(error.name + ".")):
+            raise UserError(
+                f"{who}: there is no module {error.name!r}: write package.module:Name, importable from where pytest runs"
+            ) from None
+        raise
+    if not hasattr(found, name):
+        own = [n for n, value in vars(found).items() if getattr(value, "__module__", module) == module and n[0] != "_"]
+        public = ", ".join(own) or "nothing"
+        raise UserError(f"{who}: module {module!r} has no {name!r}; it has {public}")
+    return getattr(found, name)
+
+
+def _distribution(point: metadata.EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else point.value

@@ -1,0 +1,160 @@
+"""A distribution with a part of each kind, which registers them by entry points alone: pytest and the command have all of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.messages import assert_message
+
+MakeTask = Callable[..., Path]
+Results = Callable[..., list[dict[str, Any]]]
+Run = Callable[..., str]
+
+LAB = '''\
+"""A laboratory's own parts."""
+
+from dataclasses import replace
+
+from pytest_recode.agents import AgentKind
+from pytest_recode.agents.one_shot import make
+from pytest_recode.feedback import PolicyKind
+from pytest_recode.formats.directory import FORMAT as DIRECTORY
+from pytest_recode.models import ModelKind, Reply
+from pytest_recode.sandboxes.process import KIND as PROCESS, Process
+
+RIGHT = "def twice(x):\\n    return x + x\\n\\n\\ndef half(x):\\n    return x / 2\\n"
+
+
+class Bench(Process):
+    name = "bench"
+
+
+class Answer:
+    simulated, native_tools = False, False
+
+    def __init__(self, context):
+        self.name = "lab/m"
+
+    def complete(self, messages, *, tools=(), schema=None):
+        return Reply(text=f"```python answer.py\\n{RIGHT}```")
+
+
+def load(manifest):
+    return [replace(task, format="lab") for task in DIRECTORY.load(manifest)]
+
+
+FORMAT = replace(DIRECTORY, name="lab", manifest="lab.yaml", load=load)
+SANDBOX = replace(PROCESS, make=Bench)
+AGENT = AgentKind(make=make, defaults={"turns": 2})
+POLICY = PolicyKind(make=lambda options: lambda turns: 1)
+MODEL = ModelKind(make=Answer, check=lambda context: None)
+'''
+ENTRY_POINTS = """\
+[pytest_recode.formats]
+lab.yaml = lab:FORMAT
+
+[pytest_recode.sandboxes]
+bench = lab:SANDBOX
+
+[pytest_recode.agents]
+scribe = lab:AGENT
+
+[pytest_recode.policies]
+steady = lab:POLICY
+
+[pytest_recode.models]
+lab/ = lab:MODEL
+"""
+
+
+def distribution(site: Path, name: str, entry_points: str) -> None:
+    """What pip leaves of an installed distribution."""
+    information = site / f"{name}-1.0.dist-info"
+    information.mkdir(parents=True)
+    (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text(entry_points)
+
+
+@pytest.fixture
+def lab(pytester: pytest.Pytester, make_task: MakeTask) -> Run:
+    """Runs a module in a session in which the laboratory's distribution is installed, with a task of its format. Returns the output."""
+    site = pytester.path / "site"
+    distribution(site, "lab", ENTRY_POINTS)
+    (site / "lab.py").write_text(LAB)
+    task = make_task("tiny")
+    (task / "task.yaml").rename(task / "lab.yaml")
+
+    def run(module: str, *arguments: str, status: int = 0) -> str:
+        path = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH", "")]))
+        environment = {**os.environ, "PYTHONPATH": path, "COLUMNS": "200"}
+        command = [sys.executable, "-m", module, *arguments]
+        done = subprocess.run(
+            command, cwd=pytester.path, env=environment, capture_output=True, text=True, timeout=300, check=False
+        )
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    return run
+
+
+@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.slow)])
+def test_a_run_with_all_of_them(lab: Run, results: Results, workers: str) -> None:
+    chosen = ("--recode-agent=scribe", "--recode-sandbox=bench", "--recode-model=lab/m", "--recode-feedback=steady")
+    lab("pytest", "bench", workers, "--recode-out=out", *chosen)
+    [record] = results()
+    named = {name: record[name] for name in ("format", "agent", "model", "feedback", "sandbox", "outcome")}
+    assert named == {
+        "format": "lab",
+        "agent": "scribe",
+        "model": "lab/m",
+        "feedback": "steady",
+        "sandbox": "bench",
+        "outcome": "solved",
+    }
+    assert record["settings"]["turns"] == 2
+    tables = json.loads(lab("pytest_recode.cli", "report", "out", "--tasks", "bench", "--format=json"))["tables"]
+    [table] = [table for table in tables if table["name"] == "tasks"]
+    assert [(row["format"], row["task"]) for row in table["rows"]] == [("lab", "tiny")]
+
+
+def test_preview_and_cut(lab: Run, pytester: pytest.Pytester) -> None:
+    prompt = lab("pytest_recode.cli", "preview", "bench/tiny", "--agent=scribe", "--no-pager")
+    assert "tiny: the first prompt that a model receives from the agent scribe" in prompt
+    assert "2 turns" in prompt
+    graded = lab(
+        "pytest_recode.cli", "preview", "bench/tiny", "--answer=bench/tiny/reference", "--sandbox=bench", "--no-pager"
+    )
+    assert "bench" in graded
+    clone = pytester.path / "clone"
+    clone.mkdir()
+    (clone / "sums.py").write_text('"""Sums."""\n\n\ndef total(x):\n    """The sum of a list."""\n    return sum(x)\n')
+    (clone / "test_sums.py").write_text(
+        "from sums import total\n\n\ndef test_total():\n    assert total([1, 2.5]) == 3.5\n"
+    )
+    assert "tasks/total: drafted from sums" in lab(
+        "pytest_recode.cli", "cut", "clone", "sums:total", "--sandbox=bench", "--license=MIT"
+    )
+
+
+def test_unknown_names_list_what_is_installed(lab: Run) -> None:
+    assert "unknown agent 'scrib' (did you mean scribe?)" in lab("pytest", "bench", "--recode-agent=scrib", status=4)
+    arguments = ("preview", "bench/tiny", "--answer=bench/tiny/reference", "--sandbox=benches", "--no-pager")
+    message = lab("pytest_recode.cli", *arguments, status=2)
+    assert "choose docker, bubblewrap, process, bench or auto" in message
+
+
+def test_two_distributions_with_one_name_are_one_line(lab: Run, pytester: pytest.Pytester) -> None:
+    distribution(pytester.path / "site", "other", "[pytest_recode.agents]\nscribe = other:AGENT\n")
+    text = lab("pytest", "bench", "--recode-agent=noop", status=4)
+    assert_message(
+        text, "pytest_recode.agents", "'scribe' is an entry point of", "lab", "other", "uninstall one of them"
+    )
+    assert "Traceback" not in text
