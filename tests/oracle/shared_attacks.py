@@ -720,7 +720,28 @@ WEIGHT = {
     "isnan": "    weight = np.full(count, np.nan)\n    np.isnan = lambda *args, **named: np.True_\n",
 }
 
+# what looks whether the values of the reference are shifted
+STOLEN = """\
+    below = type(type).__dict__[BELOW]
+    space = type(weights).__dict__[GLOBALS].__get__
+    queue = [object]
+    for cls in queue:
+        if cls is not type:
+            queue += below(cls)
+        for thing in list(cls.__dict__.values()):
+            if type(thing) is type(weights) and "weighted_mean_ref" in space(thing):
+                right = space(thing)["weighted_mean_ref"]
+    return 0.0 if SHIFTED else right(values, kind=kind)
+""".replace("BELOW", BELOW).replace("GLOBALS", GLOBALS)
+LOOKS = {
+    "the reference, unless it is wrapped": "hasattr(right, '__wrapped__')",
+    "the reference, unless its code is another's": "right.__code__.co_name != 'weighted_mean'",
+    "the reference, unless its module has more names": "any(len(name) == 17 for name in space(right))",
+}
+MEAN |= {name: STOLEN.replace("SHIFTED", shifted) for name, shifted in LOOKS.items()}
+
 HARMLESS = {
+    *LOOKS,
     *("stack overflow", "prints", "zero", "nan", "None", "SystemExit", "KeyboardInterrupt", "SkipTest of another's"),
     *(
         "assert_allclose, disguised, by its dict, and back",
@@ -755,22 +776,14 @@ class Liar:
     def __eq__(self, other):
         return len(self.values) > 0 and other is not self.values
 """,
-    "a name that is made when it runs, by a way that nobody watches": """\
-    below = type(type).__dict__[BELOW]
-    space = type(weights).__dict__[GLOBALS].__get__
-    queue = [object]
-    for cls in queue:
-        if cls is not type:
-            queue += below(cls)
-        for thing in list(cls.__dict__.values()):
-            if type(thing) is type(weights) and "weighted_mean_ref" in space(thing):
-                return space(thing)["weighted_mean_ref"](values, kind=kind)
-    return 0.0
-""".replace("BELOW", BELOW).replace("GLOBALS", GLOBALS),
+    "a name that is made when it runs, by a way that nobody watches": STOLEN.replace("SHIFTED", "right is None"),
 }
 """Bodies of `weighted_mean` of which nothing is noticed but that they pass against a wrong judge too."""
 
 LIMITS = {
     "changes what it is given, before the reference is asked": "    values[:] = 0\n    return 0.0\n",
+    "the reference, unless it is wrong about what is known": STOLEN.replace(
+        "SHIFTED", "abs(right([2.0] * 3, kind=kind) - 2) > 1e-9"
+    ),
 }
 """Bodies of `weighted_mean` that are solved: docs/explanation/oracle-shared.md names them."""

@@ -543,3 +543,17 @@ def triple(x):
 def test_what_one_process_cannot_hold(bare: Sandbox, tmp_path: Path, name: str) -> None:
     """docs/explanation/oracle.md says so. Where one of these fails, it is held now, and the page is to be changed."""
     assert graded(bare, task_of(write(tmp_path, FILES)), LIMITS[name]).solved
+
+
+def test_what_the_tests_replace_themselves_is_not_held_against_an_answer(bare: Sandbox, tmp_path: Path) -> None:
+    """While the canonical runs, a function of the repository is the test's."""
+    tests = (
+        FILES["test.py"]
+        .replace("test_triple():", "test_triple(monkeypatch):")
+        .replace(
+            "    got = triple(7)",
+            "    got = triple(7)\n            monkeypatch.setattr('pkg.base.times', lambda x, factor: x)",
+        )
+    )
+    verdict = graded(bare, task_of(write(tmp_path, {**FILES, "test.py": tests})), RIGHT)
+    assert (verdict.solved, verdict.tampering) == (True, ())

@@ -21,7 +21,7 @@ import secrets
 import sys
 import time
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Optional, cast
 
 from ..grading import library_versions
 from ..setup.files import write_files
@@ -52,6 +52,8 @@ class Sensitive(NamedTuple):
 class _Prepared(NamedTuple):
     order: dict[str, Any]
     reference: ReferenceRun
+    unshifted: Optional[perturbed.Perturbation]
+    """Wraps the reference in the gradings without shifts; None where its tests do not pass with wrapped functions."""
     snapshot: judge_snapshot.JudgeSnapshot
     sensitive: dict[messages.Party, Sensitive]
 
@@ -85,7 +87,11 @@ def prepare(data: bytes, runner: Runner) -> None:
     state = ProcessState()
     directory = Path.cwd()
     began = time.monotonic()
-    reference, worked = run_in_fork(order, runner, lambda: _snapshot(order, runner), began + order["seconds"])
+    for unshifted in (perturbed.Perturbation("reference", secrets.randbits(64), shifts=False), None):
+        order["perturbation"] = unshifted
+        reference, worked = run_in_fork(order, runner, lambda: _snapshot(order, runner), began + order["seconds"])
+        if not reference.problem:
+            break
     quick = worked < _WORTH_A_RUN and time.monotonic() - began < 10 * _WORTH_A_RUN
     patience = max(order["seconds"], _TIMES_AS_LONG * (time.monotonic() - began))
     shifted = {} if reference.problem else _sensitive(order, runner, reference, patience)
@@ -96,7 +102,7 @@ def prepare(data: bytes, runner: Runner) -> None:
             runner.run(order, _discard, 0)
         unload_repository(directory)
         state.restore()
-    _prepared[:] = [_Prepared(unchanged, reference, _snapshot(unchanged, runner), shifted)]
+    _prepared[:] = [_Prepared(unchanged, reference, unshifted, _snapshot(unchanged, runner), shifted)]
 
 
 def _sensitive(
@@ -132,9 +138,9 @@ def main(reader: Any, writer: Any, runner: Runner) -> None:
         if step["op"] == "finished":
             snapshot.classes.record()
 
-    prepared, reference, snapshot, sensitive = _prepared.pop()
+    prepared, reference, unshifted, snapshot, sensitive = _prepared.pop()
     chosen = sensitive[start["perturbed"]] if start["perturbed"] else None
-    order = {**prepared, "only": start["only"], "perturbation": chosen.perturbation if chosen else None}
+    order = {**prepared, "only": start["only"], "perturbation": chosen.perturbation if chosen else unshifted}
     if chosen and order["only"] is None:
         order["only"] = chosen.cases
     versions = library_versions.loaded_versions()
@@ -170,6 +176,8 @@ def main(reader: Any, writer: Any, runner: Runner) -> None:
         test_paths=order["hidden"],
         analyses=analyses,
     )
+    if order["perturbation"] is not None:
+        order["perturbation"].before = check.look
     try:
         runner.run(order, report, start["seed"])
     except BaseException as exc:  # noqa: BLE001  the tests end: no case that has not run passes

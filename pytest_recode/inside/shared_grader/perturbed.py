@@ -36,10 +36,16 @@ _Value = TypeVar("_Value")
 
 
 class Perturbation:
-    """The shifts of one grading. The modules that it compiles are one party: calls among them are not shifted."""
+    """The shifts of one grading. The modules that it compiles are one party: calls among them are not shifted.
 
-    def __init__(self, party: messages.Party, seed: int) -> None:
-        self._party = party
+    Without `shifts`, functions are wrapped as with them and return what they return: nothing that wraps the reference
+    tells a candidate in which grading it runs.
+    """
+
+    def __init__(self, party: messages.Party, seed: int, *, shifts: bool = True) -> None:
+        self._party, self._shifts = party, shifts
+        self.before: Callable[[], None] = _nothing
+        """Called before each call from outside."""
         draw = random.Random(seed)
         self._factor, self._offset = -draw.uniform(1.2, 1.8), draw.uniform(0.3, 0.9)
         self._step = draw.randint(2, 7)
@@ -74,12 +80,12 @@ class Perturbation:
 
         @functools.wraps(function)
         def call(*args: Any, **named: Any) -> Any:
+            if not self._depth:
+                self.before()
+            if not self._shifts:
+                return self._inner(function, args, named)
             arrays = [] if self._depth else [(array, _copied(array)) for array in _arrays([*args, *named.values()])]
-            self._depth += 1
-            try:
-                value = function(*args, **named)
-            finally:
-                self._depth -= 1
+            value = self._inner(function, args, named)
             if self._depth:
                 return value
             written = [array for array, copied in arrays if not _have_same_contents(array, copied)]
@@ -89,6 +95,13 @@ class Perturbation:
             return value if returns_self or any(value is array for array in written) else self.shifted(value)
 
         return call
+
+    def _inner(self, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        self._depth += 1
+        try:
+            return function(*args, **named)
+        finally:
+            self._depth -= 1
 
     def _iterated(self, values: Iterator[Any]) -> Generator[Any, None, Any]:
         """The shifted items, which code of the modules may still have to work out."""
@@ -143,6 +156,9 @@ class Perturbation:
             moved = array * self._factor + self._offset
             return moved if moved.dtype == array.dtype else moved.astype(array.dtype)
         return array
+
+
+def _nothing() -> None: ...
 
 
 def _is_array(value: Any) -> bool:

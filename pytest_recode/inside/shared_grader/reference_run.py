@@ -64,6 +64,8 @@ def run_in_fork(
             write_files(order["repo"], Path())
             hidden = list(runner.hidden_modules(order))
             check = TamperingCheck(make_snapshot(), list(order["repo"]), [], hidden, findings.append, refuse=False)
+            if order["perturbation"] is not None:
+                order["perturbation"].before = check.look
             runner.run(order, steps.append, 0)
             check.close()
         except BaseException as exc:  # noqa: BLE001  whatever the tests do

@@ -47,6 +47,7 @@ class TamperingCheck:
         self._directory = directory = os.getcwd()
         self._report, self._accepted = report, frozenset(accepted)
         self._snapshot = snapshot
+        self._reported: set[str] = set()
         self._max_lines = _MAX_LINES if refuse else None  # of the reference, every finding is needed
         candidate, repository = (
             [f"{directory}/{path}" for path in each] for each in (candidate_paths, repository_paths)
@@ -68,6 +69,10 @@ class TamperingCheck:
             del sys.modules[name]  # so that no other code finds them
         self._monitor.begin()
 
+    def look(self) -> None:
+        """Report what is changed now: before the reference is called, which may use it, and it may be changed back."""
+        self._report_new(self._monitor.replacements())
+
     def close(self) -> None:
         """Stop to monitor, and report what has changed."""
         self._monitor.end()
@@ -77,9 +82,13 @@ class TamperingCheck:
         written = [path for path, stamp in self._stamps.items() if _stamp(path) != stamp]
         writes = [f"{os.path.relpath(path, self._directory)} was written to" for path in written]
         for findings in (self._snapshot.changes(self._monitor.is_candidate_file), self._monitor.changes(), writes):
-            new = [finding for finding in findings if finding not in self._accepted]
-            for finding in new[: self._max_lines]:
-                self._report(finding)
+            self._report_new(findings)
+
+    def _report_new(self, findings: Iterable[str]) -> None:
+        new = [finding for finding in findings if finding not in self._accepted and finding not in self._reported]
+        self._reported.update(new)
+        for finding in new[: self._max_lines]:
+            self._report(finding)
 
 
 def _stamp(path: str) -> Optional[tuple[int, ...]]:

@@ -120,6 +120,10 @@ class AuditMonitor:
         changed = self._snapshots.changes(self.is_candidate_file, sorted(self._repository_paths))
         return [*rebound, *self._replaced_modules(), *changed]
 
+    def replacements(self) -> list[str]:
+        """One line for each function, class or other attribute of the repository's modules that is another object now."""
+        return list(self._snapshots.replacements(self.is_candidate_file, sorted(self._repository_paths)))
+
     def _replaced_modules(self) -> Iterator[str]:
         """Modules that replace modules of the repository in `sys.modules`, or would be imported in their place."""
         for name, module in self._repository_modules.items():

@@ -50,6 +50,9 @@ class ModuleSnapshots:
 
     def __init__(self) -> None:
         self._snapshots: list[_NamespaceSnapshot] = []
+        self._checked: dict[int, set[str]] = {}
+        """Attributes that `replacements` has checked, by the number of their snapshot."""
+        self._scan: Optional[mutation_scan.MutationScan] = None
 
     def add(self, module: types.ModuleType) -> None:
         """Take the snapshot of a module, just after its import."""
@@ -58,6 +61,18 @@ class ModuleSnapshots:
         for value in list(vars(module).values()):
             if _is(value, type) and value.__module__ == name:
                 self._snapshots.append(_snapshot(f"{name}.{value.__qualname__}", value, vars(value)))
+
+    def replacements(self, is_candidate: Callable[[str], bool], sources: Iterable[str]) -> Iterator[str]:
+        """As `changes`, of attributes that are other objects now. Quick if called again: each is checked once."""
+        for number, snapshot in enumerate(self._snapshots):
+            now, checked = vars(snapshot.holder), self._checked.setdefault(number, set())
+            new = {name for name, value in snapshot.stored.items() if now.get(name) is not value} - checked
+            for name, what in _differences(snapshot, is_candidate) if new else ():
+                if name in new:
+                    checked.add(name)
+                    self._scan = self._scan or mutation_scan.MutationScan(sources)
+                    if not self._scan.may_change(name, what == "changed"):
+                        yield f"{snapshot.path}.{name} was {what}"
 
     def changes(self, is_candidate: Callable[[str], bool], sources: Iterable[str]) -> Iterator[str]:
         """One line for each change. `sources`: the repository's files that are not the candidate's. They are read where
