@@ -264,6 +264,17 @@ def test_other_types_of_numbers(candidate, rng):
 
 
 @one_update
+def test_a_parameter_of_a_single_number_has_no_axis(candidate, rng):
+    options = settings(rng)
+    old, gradient = np.array(rng.normal()), np.array(rng.normal())
+    new, states = run(candidate, {"scale": old}, [{"scale": gradient}], options)
+    vector, of_vector = run(candidate, {"scale": old[None]}, [{"scale": gradient[None]}], options)
+    assert np.shape(new["scale"]) == np.shape(states["scale"]["slow"]) == ()
+    np.testing.assert_allclose(new["scale"], vector["scale"][0], rtol=1e-6)
+    np.testing.assert_allclose(states["scale"]["slow"], of_vector["scale"]["slow"][0], rtol=1e-9)
+
+
+@one_update
 def test_single_precision_is_not_worked_in(candidate, rng):
     """Decay leaves five millionths of a parameter, of which a product in single precision would lose a hundredth."""
     old = rng.uniform(1.0, 2.0, 50).astype(np.float32)

@@ -53,6 +53,12 @@ def test_every_merge_is_the_most_frequent_pair_of_its_step(candidate, rng):
 
 
 @pytest.mark.interface("bpe.learn")
+def test_the_papers_example_has_its_ending_after_three_operations(candidate):
+    counts = {"low": 5, "lower": 2, "newest": 6, "widest": 3}
+    assert candidate.bpe.learn(counts, 3) == [("e", "s"), ("es", "t"), ("est", END)]
+
+
+@pytest.mark.interface("bpe.learn")
 def test_merges_are_the_authors_whatever_the_order_of_the_words(candidate, reference, rng):
     for letters in ("a", "ab", "abcdef", SIGNS):
         counts = make_counts(rng, 30, letters)
@@ -192,6 +198,7 @@ def test_dropout_at_its_ends_and_malformed_arguments(candidate, reference, rng):
         (word, merges, -0.1, fresh),
         (word, merges, 1.1, fresh),
         (word, none, 1.1, fresh),
+        (word, merges, float("nan"), fresh),
     ):
         with pytest.raises(ValueError):  # noqa: PT011 - the words are the author's own
             candidate.bpe.segment(*bad)
