@@ -12,9 +12,11 @@ import pytest
 from pytest_recode.episode import Move, Turn
 from pytest_recode.feedback import source
 from pytest_recode.feedback.audit import audited, secrets
+from pytest_recode.feedback.inline_code import left_out
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.leaks import leaked
 from pytest_recode.feedback.levels import LEVELS, corrections
+from pytest_recode.feedback.model_answers import WORDS, words_only
 from pytest_recode.feedback.researcher import derived, from_task
 from pytest_recode.feedback.symptoms import PHRASES, SYMPTOMS
 from pytest_recode.formats.directory import FORMAT
@@ -82,6 +84,16 @@ def test_the_author_wrote_every_field_of_every_interface(manifest: Path) -> None
     assert set(parts.feedback) == set(task.interfaces)
     for words in parts.feedback.values():
         assert set(words) == set(FIELDS)
+
+
+@pytest.mark.parametrize("manifest", TASKS, ids=lambda path: path.parent.name)
+def test_no_piece_of_an_authors_words_is_left_out_as_code(manifest: Path) -> None:
+    """A sentence with a gap, such as "a check (code left out) lets NaN pass", says nothing."""
+    _, parts = read(manifest)
+    for fields in (parts.feedback or {}).values():
+        for name in WORDS:
+            assert words_only(fields[name]).split() == fields[name].split()
+            assert left_out(fields[name]) == fields[name]
 
 
 @pytest.mark.parametrize("who", RESEARCHERS)
