@@ -273,7 +273,7 @@ class Stage:
                 return kept
             given = ask(turns, level)
             if self.settings.test_output == "full":
-                given = replace(given, text=given.text + test_output.full(turns[-1].verdict))
+                given = replace(given, text=given.text + test_output.full(turns[-1].verdict, self.plan.task.targets))
             keep(given)
             self.transcript.feedback(given)
             return given

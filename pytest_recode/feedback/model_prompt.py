@@ -80,7 +80,7 @@ def prompt(
         "REPOSITORY": _repository(parts),
         "REFERENCE": _files(parts.reference, task.targets),
         "CANDIDATE": _files(candidate, task.targets),
-        "VERDICT": tally(verdict) + (test_output.full(verdict) if style.test_output else ""),
+        "VERDICT": tally(verdict) + (test_output.full(verdict, task.targets) if style.test_output else ""),
     }
     # No text can contain its own digest, so no section can forge its END.
     key = hashlib.sha256("\0".join(sections.values()).encode(errors="surrogatepass")).hexdigest()[:16]

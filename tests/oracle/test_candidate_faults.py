@@ -194,6 +194,8 @@ def test_it_cannot_be_imported(bare: Sandbox) -> None:
         exception = verdict.cases[0].exception
         assert exception is not None
         assert (exception.type, exception.frames[-1]) == (type_name, frame)
+        lines = [line.split() for line in verdict.cases[0].message.split("\n") if line.startswith("E ")]
+        assert lines == [["E", *f"{type_name}: {exception.message}".split()]]
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,8 @@ def exception(report: dict[str, Any], inner: list[BaseException]) -> CandidateEr
         made: CandidateError = type(name, bases, space)(kind, message, frames)
     except (TypeError, ValueError):  # a builtin that cannot be combined or made
         return CandidateError(kind, text, frames)
+    if isinstance(made, SyntaxError):
+        made.msg = text  # a traceback prints this attribute, not `str`
     if isinstance(made, AttributeError):
         made.name = None  # otherwise a traceback would look for similar names in the candidate's object
     return made
