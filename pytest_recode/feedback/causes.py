@@ -34,12 +34,14 @@ class Causes:
 
     `sure`: its own code is the same program as the reference's, so the fault is in one of `names`.
     `mutual`: one of `names` also uses this interface, so neither comes first.
+    `tested`: those of `names` that its hidden tests use, and its own code does not.
     `unsure`: those of `names` that only code of the repository may use, which may use any interface.
     """
 
     names: tuple[str, ...]
     sure: bool = False
     mutual: bool = False
+    tested: frozenset[str] = frozenset()
     unsure: frozenset[str] = frozenset()
 
 
@@ -62,31 +64,39 @@ def causes(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> dict
     for name in failing:
         wrong = tuple(each for each in used[name] if each not in right)
         if names := _roots(wrong or used[name], used):
+            known = _known(name, verdict, program, reached)
             found[name] = Causes(
                 names=names,
                 sure=name in right and len(wrong) == 1,
                 mutual=any(name in used[each] for each in names),
-                unsure=frozenset(names) - _known(name, verdict, reached),
+                tested=frozenset(names) & known - _closure({name}, reached),
+                unsure=frozenset(names) - known,
             )
     order = causes_first(failing, found)
     return {name: replace(each, names=tuple(sorted(each.names, key=order.index))) for name, each in found.items()}
 
 
-def cause_in_words(found: Causes) -> str:
-    """A sentence that explains why feedback claims no fault of the interface's own code."""
-    sure, unsure = ([each for each in found.names if (each in found.unsure) is unknown] for unknown in (False, True))
-    use = [f"it or its hidden tests use {listed(sure)}"] if sure else []
-    use += [f"its hidden tests use code of the repository that may use {listed(unsure)}"] if unsure else []
-    fail = "fails" if len(found.names) == 1 else "fail"
-    return f"{', and '.join(use)}, which {fail} too: the fault may be there and not here"
+def cause_in_words(name: str, found: Causes) -> str:
+    """A sentence that explains why feedback claims no fault of the own code of `name`."""
+    own = [each for each in found.names if each not in found.tested | found.unsure]
+    tested = [each for each in found.names if each in found.tested]
+    unsure = [each for each in found.names if each in found.unsure]
+    use = [f"`{name}` uses {listed(own)}"] if own else []
+    use += [f"the hidden tests of `{name}` use {listed(tested)}"] if tested else []
+    use += [f"the hidden tests of `{name}` use code of the repository that may use {listed(unsure)}"] if unsure else []
+    fail, that = ("fails", "that") if len(found.names) == 1 else ("fail", "those")
+    order = "the fault may be there and not here" if found.mutual else f"correct {that} first"
+    return f"{', and '.join(use)}, which {fail} too; {order}"
 
 
-def advice_in_words(names: Sequence[str], advice: str, *, mutual: bool) -> str:
-    """`advice` on an interface, for the case that the fault is not in `names` alone. `mutual`: neither comes first."""
-    first = "" if mutual else f"Correct {listed(names)} first. "
-    if not advice:
-        return first.strip()
-    return f"{first}If the fault is not in {listed(names)} alone: {advice}"
+def after_causes(names: Sequence[str]) -> str:
+    """When text about an interface applies that may fail because of `names` only."""
+    return f"still fails after {listed(names)} {'is' if len(names) == 1 else 'are'} right"
+
+
+def advice_in_words(names: Sequence[str], advice: str) -> str:
+    """`advice` on an interface that may fail because of `names` only."""
+    return f"If this {after_causes(names)}: {advice}" if advice else ""
 
 
 def listed(names: Sequence[str]) -> str:
@@ -142,9 +152,10 @@ def _failed(name: str, verdict: Verdict) -> list[Case]:
     return [case for case in verdict.cases if case.interface == name and case.outcome is Outcome.FAILED]
 
 
-def _known(name: str, verdict: Verdict, reached: Mapping[str, frozenset[str]]) -> set[str]:
+def _known(name: str, verdict: Verdict, program: _Program, reached: Mapping[str, frozenset[str]]) -> set[str]:
     """The interfaces that its code or its failing cases are known to use, directly or through other interfaces."""
-    asked = {each for case in _failed(name, verdict) for each in case.uses or () if each in reached}
+    cases = _failed(name, verdict)
+    asked = {each for case in cases for each in (*(case.uses or ()), *program.in_frames(case)) if each in reached}
     return _closure({name} | asked, reached)
 
 

@@ -29,7 +29,6 @@ from pytest_recode.feedback.symptoms import (
     STEPS,
     advice,
     analyses,
-    described,
     descriptions,
     failed,
     kinds,
@@ -162,17 +161,15 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
         analysis, words = raised, ""
     elif cause is not None:
         no_gap = [f"no definition or parameter of `{name}` is missing"] if gaps and not around else []
-        analysis = [*raised, *around, *explained, *no_gap, cause_in_words(cause)]
-        words = advice_in_words(cause.names, words, mutual=cause.mutual)
+        analysis = [*raised, *around, *explained, *no_gap, cause_in_words(name, cause)]
+        words = advice_in_words(cause.names, words)
     if cause is None or not cause.sure:
         analysis = [*first.facts, *analysis, *differs.names]
     sure = cause is not None and cause.sure
     item = FeedbackItem(
         interface=interface,
         category=category,
-        description=_sentences(described(cases))
-        if descriptions(cases)
-        else sentence("; ".join(kinds(verdict, interface))),
+        description=_sentences(descriptions(cases)) or sentence("; ".join(kinds(verdict, interface))),
         analysis=_sentences(analysis),
         suggestion=words,
         correction="" if sure else _lines(parts, verdict, interface) if made is None else made.code,

@@ -44,27 +44,17 @@ def import_failure(case: Case, targets: Sequence[str]) -> ImportFailure | None:
     return None
 
 
-def import_failures(verdict: Verdict, targets: Sequence[str]) -> list[str]:
-    """A line for each target that cannot be imported. A file counts only if no test of an interface in it came further."""
-    failures = [(case, import_failure(case, targets)) for case in verdict.cases]
-    lines: dict[str, str] = {}
-    for _, found in failures:
-        if found is not None and all(
-            other is not None and other.file == found.file
-            for case, other in failures
-            if file_of(case.interface, targets) == found.file
-        ):
-            lines.setdefault(
-                found.file,
-                f"{found.file} cannot be imported: {found.type} at line {found.line}. Nothing in it could be tested.",
-            )
-    return list(lines.values())
-
-
-def fails_by_one_import(verdict: Verdict, targets: Sequence[str]) -> bool:
-    """Whether the import of one and the same target ended every failed case."""
-    failures = [import_failure(case, targets) for case in verdict.cases if case.outcome is not Outcome.PASSED]
-    return bool(failures) and None not in failures and len({each.file for each in failures if each is not None}) == 1
+def import_failures(verdict: Verdict, targets: Sequence[str]) -> dict[str, list[Case]]:
+    """For each target that cannot be imported, the cases that this ended. A file counts only if no test of an interface in it came further."""
+    ended: dict[str, list[Case]] = {}
+    further = set()
+    for case in verdict.cases:
+        found, home = import_failure(case, targets), file_of(case.interface, targets)
+        if found is not None:
+            ended.setdefault(found.file, []).append(case)
+        if found is None or found.file != home:
+            further.add(home)
+    return {file: cases for file, cases in ended.items() if file not in further}
 
 
 def graded(candidate: Files, file: str, verdict: Verdict) -> Source:

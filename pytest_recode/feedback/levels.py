@@ -14,14 +14,14 @@ from types import MappingProxyType
 
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback import source
-from pytest_recode.feedback.causes import listed
-from pytest_recode.feedback.import_failures import fails_by_one_import, import_failures
+from pytest_recode.feedback.causes import after_causes, listed
+from pytest_recode.feedback.import_failures import import_failures
 from pytest_recode.feedback.interfaces import file_of, path_within
-from pytest_recode.feedback.model_answers import Part, part_of
+from pytest_recode.feedback.model_answers import WORDS, Part, part_of
 from pytest_recode.feedback.repeated import Printed, new
-from pytest_recode.feedback.symptoms import kinds
+from pytest_recode.feedback.symptoms import failed, kinds
 from pytest_recode.task import Files
-from pytest_recode.verdict import Exc, Outcome, Verdict
+from pytest_recode.verdict import Case, Exc, Outcome, Verdict
 
 LEVELS = (0, 1, 2, 3, 4)
 
@@ -36,14 +36,6 @@ CORRECTION = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 """Matches each correction of a level L4 text."""
-
-CONSEQUENCES = """\
-Several interfaces fail. An interface also fails if it, or its hidden tests, use another one that is wrong. What is said of it below \
-may then not apply."""
-"""The text about an interface assumes that the fault is in it, which a verdict cannot show."""
-
-ONE_CAUSE = "All failures have this one cause."
-"""Instead of `CONSEQUENCES`, below the line that names the file that cannot be imported."""
 
 MOST_EXCEPTIONS = 5
 MOST_MESSAGE = 500
@@ -75,16 +67,28 @@ def render(
     targets) whether a class in it is complete.
     """
     lines = [f"Feedback on turn {turn}, level L{level}.", f"{count(verdict)}."]
-    lines += exceptions(verdict)
-    if unimportable := import_failures(verdict, targets):
-        lines += ["", *unimportable]
+    unimportable = import_failures(verdict, targets)
+    ended = [case for cases in unimportable.values() for case in cases]
+    lines += exceptions(verdict, without=ended)
+    for file, cases in unimportable.items():
+        raised = [case.exception for case in cases if case.exception is not None]
+        direct = min(raised, key=lambda each: len(each.frames))  # others came through files that import it
+        lines += ["", f"{file} cannot be imported, so nothing in it could be tested:", *_exception(direct)]
     if level >= 1:
-        if len(verdict.failing_interfaces) > 1:
-            lines += ["", ONE_CAUSE if fails_by_one_import(verdict, targets) else CONSEQUENCES]
+        untested = {name for name in verdict.failing_interfaces if all(case in ended for case in failed(verdict, name))}
         shown: set[str] = set()
         printed: Printed = {}
+        said: set[str] = set()  # of interfaces that no test reached
         for item in items:
-            lines += _item(verdict, item, level, targets, candidate, printed, first=item.interface not in shown)
+            lines += ["", f"Interface: {item.interface}"]
+            if item.interface in untested:
+                words = [line for line in _untested(item, level) if line not in said]
+                said |= set(words)
+                lines += words
+            else:
+                lines += _words(verdict, item, level, first=item.interface not in shown)
+            if level >= 4:
+                lines += _correction(item, targets, candidate, printed)
             shown.add(item.interface)
     return "\n".join(lines) + "\n"
 
@@ -113,57 +117,71 @@ def corrections(text: str) -> tuple[Correction, ...]:
     )
 
 
-def exceptions(verdict: Verdict) -> list[str]:
+def exceptions(verdict: Verdict, without: Sequence[Case] = ()) -> list[str]:
     """The candidate's own exceptions as indented lines, one per type and place (without a place: per message), the most frequent first.
+    Those of the cases in `without` are omitted.
 
     The messages are the candidate's, so they are truncated, and indented so that no line of them can be mistaken for one of the feedback.
     """
     found: dict[tuple[str, tuple[str, ...]], list[Exc]] = {}
     for case in verdict.cases:
         raised = case.exception
-        if raised is not None and case.outcome is Outcome.FAILED:  # an ERROR is not the candidate's fault
+        if (
+            raised is not None and case.outcome is Outcome.FAILED and case not in without
+        ):  # an ERROR is not the candidate's fault
             found.setdefault((raised.type, raised.frames or (raised.message,)), []).append(raised)
     if not found:
         return []
     ranked = sorted(found.values(), key=len, reverse=True)
-    lines = ["", "Your code raised:"]
-    for same in ranked[:MOST_EXCEPTIONS]:
-        lines += _exception(same[0], len(same), alike=len({each.message for each in same}) == 1)
+    shown = ranked[:MOST_EXCEPTIONS]
+    lines = [""]
+    for head, placed in (("Your code raised:", True), ("Using your code raised:", False)):
+        there = [same for same in shown if bool(same[0].frames) is placed]
+        lines += [head] if there else []
+        for same in there:
+            lines += _exception(same[0], len(same), alike=len({each.message for each in same}) == 1)
     if more := max(len(ranked) - MOST_EXCEPTIONS, 0):
         lines.append(f"    … and {more} other {'exception' if more == 1 else 'exceptions'}")
     return lines
 
 
-def _item(
-    verdict: Verdict,
-    item: FeedbackItem,
-    level: int,
-    targets: Sequence[str],
-    candidate: Files,
-    printed: Printed,
-    *,
-    first: bool,
-) -> list[str]:
-    """The text of one record. Only the `first` record of an interface has its symptom. What is in `printed` is referred to."""
+def _words(verdict: Verdict, item: FeedbackItem, level: int, *, first: bool) -> list[str]:
+    """The words of one record. Only the `first` record of an interface has its symptom."""
     symptom = sentence("; ".join(kinds(verdict, item.interface)))
-    lines = ["", f"Interface: {item.interface}"]
+    lines = []
     if item.interface not in verdict.failing_interfaces:
         lines.append("Symptom: None, its hidden tests pass.")
     elif symptom and first:
         lines.append(f"Symptom: {symptom}")
-    words = {"Description": item.description, "Analysis": item.analysis, "Suggestion": item.suggestion}
-    for label, text in list(words.items())[:level]:
-        if text.strip() not in {"", symptom}:
-            lines.append(f"{label}: " + text.strip().replace("\n", "\n  "))
-        if label == "Analysis" and item.caused_by:
+    for field in WORDS[:level]:
+        if getattr(item, field).strip() != symptom:
+            lines += _labelled(item, field)
+        if field == "analysis" and item.caused_by:
             lines.append(f"Cause: The fault is in {item.caused_by}. Nothing needs to be changed here itself.")
+    return lines
+
+
+def _untested(item: FeedbackItem, level: int) -> list[str]:
+    """The words of a record of an interface that no test reached, because an import failed. What is derived about it repeats that."""
+    fields = [each for each in WORDS[:level] if each == "suggestion" or item.authors.get(each) != "derived"]
+    return [line for field in fields for line in _labelled(item, field)]
+
+
+def _labelled(item: FeedbackItem, field: str) -> list[str]:
+    text = getattr(item, field).strip().replace("\n", "\n  ")
+    return [f"{field.capitalize()}: {text}"] if text else []
+
+
+def _correction(item: FeedbackItem, targets: Sequence[str], candidate: Files, printed: Printed) -> list[str]:
+    """The code of one record. What is in `printed` is referred to."""
     file = file_of(item.interface, targets) or (
         targets[0] if len(targets) == 1 else None
     )  # a case of a unittest script
-    if level < 4 or not file:
-        return lines
+    if not file:
+        return []
+    lines = []
     if item.possible_causes and (item.correction.strip() or item.elsewhere):
-        lines.append(f"The correction is for the case that the fault is not in {listed(item.possible_causes)} alone.")
+        lines.append(f"Use the correction only if this {after_causes(item.possible_causes)}.")
     if item.correction.strip():
         # A block is always whole, and derived code is the authors' own, whatever its comments say
         known = file_of(item.interface, targets) is None or item.authors.get("correction") == "derived"
@@ -218,10 +236,8 @@ _LAID_IN = (Part.WHOLE, Part.METHOD)
 """The kinds of corrections that `CORRECTION` matches. Inserting the other kinds would delete code that they omit."""
 
 
-def _exception(exception: Exc, times: int, *, alike: bool) -> list[str]:
+def _exception(exception: Exc, times: int = 1, *, alike: bool = True) -> list[str]:
     head = f"{cut(exception.type, MOST_FRAME)}: {cut(exception.message, MOST_MESSAGE)}".rstrip(": ")
-    if not exception.frames:
-        head += " (raised where your code is used)"
     lines = ["    " + line for line in head.split("\n")]
     if times > 1:
         lines[0] += f" ({times} times)" if alike else f" ({times} times, with different messages)"

@@ -68,9 +68,8 @@ def drafted(task: Task, parts: Parts, turn: Turn, words: Mapping[str, Mapping[st
     """One item for each failing interface, from `words` if they have it, else derived."""
     corrections = {name: fields["correction"] for name, fields in words.items() if "correction" in fields}
     found = derivations(task, parts, turn.targets, turn.verdict, corrections)
-    items = [each.item for each in found]
     return tuple(
-        _of_consequence(each, items, in_words(words.get(each.item.interface, {})))
+        _of_consequence(each, in_words(words.get(each.item.interface, {})))
         if each.item.caused_by or each.item.possible_causes
         else _with_words(
             each, in_words(words.get(each.item.interface, {})), wrong_values(turn.verdict, each.item.interface)
@@ -79,7 +78,7 @@ def drafted(task: Task, parts: Parts, turn: Turn, words: Mapping[str, Mapping[st
     )
 
 
-def _of_consequence(found: Derivation, items: Sequence[FeedbackItem], words: Mapping[str, str]) -> FeedbackItem:
+def _of_consequence(found: Derivation, words: Mapping[str, str]) -> FeedbackItem:
     """The author's text on an interface that may fail because of another one: without unconditional claims about its own code."""
     item = found.item
     if item.caused_by or found.right:
@@ -90,11 +89,8 @@ def _of_consequence(found: Derivation, items: Sequence[FeedbackItem], words: Map
             f"{found.before('analysis')} {USUALLY} {used['analysis'].strip()} {found.after['analysis']}".strip()
         )
     if "suggestion" in used:
-        mutual = any(
-            item.interface in other.possible_causes for other in items if other.interface in item.possible_causes
-        )
         advice = f"{found.besides['suggestion']} {used['suggestion'].strip()} {found.after['suggestion']}".strip()
-        used["suggestion"] = advice_in_words(item.possible_causes, advice, mutual=mutual)
+        used["suggestion"] = advice_in_words(item.possible_causes, advice)
     both = dict.fromkeys(used.keys() & {"analysis", "suggestion"}, "derived+task")
     return replace(
         item,

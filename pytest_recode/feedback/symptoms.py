@@ -42,21 +42,19 @@ SYMPTOMS = {
     "other-exception": Symptom(
         symptom="another exception is raised than the one that is asked for",
         description=_WHICH_EXCEPTION,
-        analysis="where the instruction asks `{name}` for an exception, another one is raised: the check is missing, comes too late, or"
-        " raises another type",
+        analysis="a check in `{name}` is missing, comes after the code that raises, or raises another type",
         advice=_WHEN_TO_RAISE,
     ),
     "no-exception": Symptom(
         symptom="no exception is raised where one is asked for",
         description=_WHICH_EXCEPTION,
-        analysis="a check that the instruction asks of `{name}` is missing, or lets too much pass: forbidden input was accepted, or a"
-        " result or state that must raise an exception did not",
+        analysis="a check in `{name}` is missing, or lets too much pass",
         advice=_WHEN_TO_RAISE,
     ),
     "no-warning": Symptom(
         symptom="no warning is given where one is asked for",
         description="the instruction says when to warn",
-        analysis="a warning that the instruction asks of `{name}` is missing, or its condition is too narrow",
+        analysis="`{name}` never warns, or its condition is too narrow",
         advice="look in the instruction for when `{name}` must warn",
     ),
     "mismatch": Symptom(symptom="returned values differ from those that are right"),
@@ -81,8 +79,8 @@ SYMPTOMS = {
     "dtype": Symptom(
         symptom="a returned value has the wrong type",
         description="the wrong type is the class of a returned value, or the dtype of an array, whatever numbers it has",
-        analysis="a value that `{name}` returns has another type, or an array another dtype, than the instruction asks for, perhaps only"
-        " for some input, such as empty input, whole numbers or numbers of single precision",
+        analysis="`{name}` may return the wrong type only for some input, such as empty input, whole numbers or numbers of single"
+        " precision",
         advice="look at the types that go into and come out of `{name}`, and return the one that the instruction names",
     ),
     "assertion": Symptom(
@@ -167,11 +165,6 @@ def not_of_values(cases: Sequence[Case]) -> list[Case]:
 def descriptions(cases: Sequence[Case]) -> list[str]:
     """What is meant by the symptoms; [] if they say it themselves."""
     return _distinct(_of(case).description for case in _frequent_first(cases))
-
-
-def described(cases: Sequence[Case]) -> list[str]:
-    """All symptoms, the most frequent first, or what is meant by them."""
-    return _distinct(_of(case).description or _of(case).symptom for case in _frequent_first(cases))
 
 
 def analyses(cases: Sequence[Case], name: str) -> list[str]:

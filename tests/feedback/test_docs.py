@@ -7,7 +7,7 @@ import textwrap
 from pathlib import Path
 
 from pytest_recode.episode import FeedbackItem
-from pytest_recode.feedback.levels import CONSEQUENCES, render
+from pytest_recode.feedback.levels import render
 from pytest_recode.feedback.model_answers import MEANINGS
 from pytest_recode.formats.directory import FORMAT
 from pytest_recode.formats.directory.parts import read_feedback
@@ -49,10 +49,6 @@ def test_every_key_is_in_the_table() -> None:
             assert f"`{inner}`" in rows or f"`{key}.{inner}`" in rows
     for name in OF_TOOLS:
         assert f"`{name}`" in FORMAT_PAGE
-
-
-def test_the_words_before_several_interfaces_are_shown() -> None:
-    assert f"\n    {CONSEQUENCES}\n" in FEEDBACK
 
 
 def test_the_feedback_file_shown_is_a_good_one(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_recode.episode import FeedbackItem
-from pytest_recode.feedback.levels import CONSEQUENCES, FIRST_LINE, INTERFACE, Correction, corrections, render
+from pytest_recode.feedback.levels import FIRST_LINE, INTERFACE, Correction, corrections, render
 from pytest_recode.verdict import Exc, Outcome, Verdict
 from tests.feedback.scene import case
 
@@ -64,15 +64,51 @@ def test_a_level_says_what_the_one_below_says_and_a_field_more(level: int, text:
     assert said(level) == text
 
 
-def test_where_several_interfaces_fail_the_words_about_one_may_not_apply() -> None:
-    both = (ITEM, replace(ITEM, interface="stats.deviation"))
-    cases = (case(), case("stats.deviation"), case("stats.deviation", passed=True))
-    for level in range(1, 5):
-        text = said(level, *cases, items=both)
-        assert text.count(CONSEQUENCES) == 1
-        assert text.index(CONSEQUENCES) < text.index("Interface: stats.mean")
-        assert "another one is wrong" not in said(level, items=both)  # the other one passes
-    assert "interfaces" not in said(0, *cases, items=both)
+def test_what_only_repeats_the_symptom_is_left_out() -> None:
+    repeats = replace(
+        ITEM, description="Returned values differ from those that are right; a result has the wrong shape."
+    )
+    assert said(1, items=(repeats,)) == L1.replace("Description: The mean is off.\n", "")
+
+
+UNIMPORTABLE = """\
+Feedback on turn 2, level L3.
+hidden tests: 3 of 3 fail.
+
+stats.py cannot be imported, so nothing in it could be tested:
+    SyntaxError: unmatched ')'
+      at stats.py:44: total = sum)(values)
+
+Interface: stats.mean
+Suggestion: Correct the syntax.
+
+Interface: stats.deviation
+"""
+
+
+def test_a_file_that_cannot_be_imported_is_said_once_with_its_line() -> None:
+    """The same fact comes by different imports, and for every interface of the file."""
+    place = "stats.py:44: total = sum)(values)"
+    raised = [
+        Exc(type="SyntaxError", message="unmatched ')'", frames=frames)
+        for frames in (("report.py:5 in <module>: from stats import mean", place), (place,), (place,))
+    ]
+    names = ("stats.mean", "stats.mean", "stats.deviation")
+    cases = [case(name, "exception", exception=each) for name, each in zip(names, raised, strict=True)]
+    derived = dict.fromkeys(("description", "analysis", "suggestion"), "derived")
+    items = [
+        FeedbackItem(
+            interface=name,
+            description="An exception is raised.",
+            analysis="SyntaxError is raised at stats.py:44.",
+            suggestion="Correct the syntax.",
+            authors=derived,
+        )
+        for name in ("stats.mean", "stats.deviation")
+    ]
+    assert said(3, *cases, items=tuple(items)) == UNIMPORTABLE
+    by_model = [replace(item, authors={}) for item in items]  # a model may know more
+    assert "Analysis: SyntaxError is raised" in said(3, *cases, items=tuple(by_model))
 
 
 def test_the_candidates_own_exception_is_told_from_l0_on() -> None:
@@ -99,8 +135,14 @@ def test_one_place_is_told_once_however_its_words_differ() -> None:
 def test_different_messages_without_a_place_are_not_counted_as_the_first() -> None:
     raised = [Exc(type="AttributeError", message=f"no attribute {name!r}") for name in ("learn", "learn", "segment")]
     text = said(0, *(case(exception=each) for each in raised))
-    assert "    AttributeError: no attribute 'learn' (raised where your code is used) (2 times)\n" in text
-    assert "    AttributeError: no attribute 'segment' (raised where your code is used)\n" in f"{text}\n"
+    assert text.partition("hidden tests: 3 of 3 fail.\n\n")[2] == (
+        "Using your code raised:\n    AttributeError: no attribute 'learn' (2 times)\n    AttributeError: no attribute 'segment'\n"
+    )
+    both = said(0, case(exception=RAISED), case(exception=raised[0]))
+    assert both.partition("2 of 2 fail.\n\n")[2] == (
+        "Your code raised:\n    ValueError: bad weights\n      at stats.py:3 in mean: raise ValueError\n"
+        "Using your code raised:\n    AttributeError: no attribute 'learn'\n"
+    )
 
 
 def test_what_is_no_fault_of_the_candidate_is_not_shown_as_its_own() -> None:
