@@ -224,3 +224,9 @@ def test_who_equals_anything_passes_again_where_there_is_no_reference(walls: San
 def test_tests_that_compare_no_value_are_not_verifiable(walls: Sandbox) -> None:
     verdict = judged(walls, "def f(x):\n    raise TypeError\n", RAISES)
     assert (verdict.solved, verdict.tampering, verdict.verifiable) == (True, (), False)
+
+
+def test_an_object_that_equals_anything_where_its_function_is_not_wrapped(walls: Sandbox) -> None:
+    """docs/explanation/oracle.md says so. Where this fails, it is held now, and the page is to be changed."""
+    liar = "def f(x):\n    return 0 if hasattr(f, '__wrapped__') else Liar()\n\nclass Liar:\n    def __eq__(self, other): return True\n"
+    assert judged(walls, liar, LITERAL).solved

@@ -256,7 +256,9 @@ def test_what_the_tests_alone_may_import_is_nowhere(sandbox: Sandbox) -> None:
     assert verdict.solved, messages(verdict)
     verdict = small(sandbox, "import answer_ref\nf = answer_ref.f\n", body)
     assert {case.exception.type for case in verdict.cases if case.exception} == {"ModuleNotFoundError"}
-    assert "answer.py, line 1: import of answer_ref, a module that only the tests may use" in verdict.tampering
+    assert (
+        "answer.py, line 1, when run: import of answer_ref, a module that only the tests may use" in verdict.tampering
+    )
 
 
 def test_what_the_reference_does_is_not_held_against_a_candidate(sandbox: Sandbox) -> None:
@@ -279,23 +281,3 @@ def test_warnings_that_a_candidate_makes_errors_are_none_of_the_tests(sandbox: S
     answer = "import warnings\nwarnings.simplefilter('error')\n" + REFERENCE
     verdict = small(sandbox, answer, "import warnings; warnings.warn('old'); self.assertEqual(f(1), right(1))")
     assert (verdict.solved, verdict.tampering) == (True, ()), messages(verdict)
-
-
-def test_a_text_that_the_tests_run_counts_as_a_whole(bare: Sandbox) -> None:
-    """Where the judge does not compile what runs, it cannot know what of it was reached."""
-    answer = REFERENCE + "\ndef unused():\n    import ctypes\n"
-    assert small(bare, answer).tampering == ()
-    verdict = small(bare, answer, "exec(open('answer.py').read(), {}); self.assertEqual(f(1), right(1))")
-    assert verdict.tampering == ("answer.py, line 5: import of ctypes bypasses Python's object model",)
-
-
-def test_what_is_reached_is_told_once_and_counted_against_the_reference(bare: Sandbox) -> None:
-    """The reference has one `exec`, of no matter which: a second one is told once it is reached."""
-    one = "def f(x):\n    exec('')\n    return 2 * x\n"
-    dead = "def unused():\n    exec('')\n\n"
-    assert small(bare, dead + one, reference=one).tampering == ()
-    twice = one.replace("    exec", "    exec('')\n    exec")
-    findings = small(bare, twice, reference=one).tampering
-    assert [line for line in findings if "when run" not in line] == [
-        "answer.py, line 3: exec runs code that cannot be checked"
-    ]

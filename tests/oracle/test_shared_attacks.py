@@ -9,33 +9,23 @@ from tests.oracle import shared_attacks, shared_honest, shared_styles
 from tests.oracle.shared_papers import WEIGHTED, failed, graded
 
 
-def check(sandbox: Sandbox, block: str, name: str, answer: str) -> None:
-    verdict = graded(sandbox, block, answer, test_seconds=20)
-    assert not verdict.solved
-    if name in shared_attacks.HARMLESS:
-        assert failed(verdict)
-        assert verdict.tampering == ()
-    else:
-        assert verdict.tampering
-
-
 @pytest.mark.parametrize("name", shared_attacks.MEAN)
 @pytest.mark.mostly_slow(one_in=3)
 def test_no_attack_is_solved(walls: Sandbox, name: str) -> None:
-    check(walls, "weighted mean", name, shared_attacks.MEAN[name])
+    assert not graded(walls, "weighted mean", shared_attacks.MEAN[name], test_seconds=20).solved
 
 
 @pytest.mark.parametrize("name", shared_attacks.WEIGHT)
 @pytest.mark.mostly_slow(one_in=3)
 def test_no_attack_on_arrays_is_solved(walls: Sandbox, name: str) -> None:
-    check(walls, "decay by age", name, shared_attacks.WEIGHT[name])
+    assert not graded(walls, "decay by age", shared_attacks.WEIGHT[name], test_seconds=20).solved
 
 
 @pytest.mark.parametrize(
     "name", ["frames, disguised", "the judge's module", "forged frames", "closes the pipe", "a liar", "os._exit"]
 )
 def test_no_attack_is_solved_without_walls(bare: Sandbox, name: str) -> None:
-    check(bare, "weighted mean", name, shared_attacks.MEAN[name])
+    assert not graded(bare, "weighted mean", shared_attacks.MEAN[name], test_seconds=20).solved
 
 
 HONEST = {**shared_honest.MEAN, **shared_styles.ACCUSED, **shared_styles.STYLES}

@@ -212,6 +212,16 @@ TORCH_ATTACKS = {
         import torch._dynamo
         setattr(torch.random.manual_seed, "__dynamo_disable", lambda seed: None)
         """,
+    "a kernel of torch's": """\
+        import torch.library
+
+        kernels = getattr(torch.library, "Lib" + "rary")("at" + "en", "IMPL")
+        kernels.impl("mul.Tensor", lambda one, other: torch.zeros(5), "CPU")
+        """,
+    "an operator of tensors": """\
+        for Tensor in [torch.Tensor]:
+            Tensor.__mul__ = Tensor.__rmul__ = lambda self, other: torch.zeros(5)
+        """,
     "a wrapper of torch's around its own": "torch.allclose = torch._disable_dynamo(lambda *given: True)\n",
 }
 

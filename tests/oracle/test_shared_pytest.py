@@ -524,8 +524,6 @@ def test_what_judges_is_not_changed_and_changed_back(bare: Sandbox, name: str) -
 
 
 FLAGGED = {
-    "Base.__subclasses__()": ("", "Base.__subclasses__()", False),
-    '__import__("math")': ("", '__import__("math")', False),
     'eval("1 + 1")': ("", 'eval("1 + 1")', True),
     "import builtins": ("import builtins", "pass", True),
     "import subprocess": ("import subprocess", "pass", True),

@@ -359,10 +359,9 @@ WHERE = [
 
 @pytest.mark.parametrize(("every_sandbox", "name"), WHERE, indirect=["every_sandbox"])
 @pytest.mark.mostly_slow(one_in=2)
-def test_no_attack_is_solved_and_each_is_named(every_sandbox: Sandbox, tmp_path: Path, name: str) -> None:
+def test_no_attack_is_solved(every_sandbox: Sandbox, tmp_path: Path, name: str) -> None:
     verdict = graded(every_sandbox, task_of(write(tmp_path)), ATTACKS[name], test_seconds=10)
     assert not verdict.solved
-    assert verdict.tampering
 
 
 SEARCHES = {

@@ -5,8 +5,7 @@ Must not send a message without the token of its grading, and must not accept th
 
 It has two stages. `prepare`, once for a repository, imports what the tests need, runs them against the reference in a
 fork to learn which cases there are (`reference_run.py`), and then runs them in this process, so that everything built
-on first use exists. `main`, in a fork for each grading, writes the candidate's files, analyzes them, runs the tests
-and reports every case. A `Runner` (`runner.py`) defines how tests are run.
+on first use exists. `main`, in a fork for each grading, writes the candidate's files, runs the tests and reports every case. A `Runner` (`runner.py`) defines how tests are run.
 
 Stdlib and modules of `inside/`, Python 3.9+.
 """
@@ -30,7 +29,7 @@ from ..wire import frames, messages
 from . import exception_report, perturbed
 from .reference_run import ProcessState, ReferenceRun, run_in_fork, unload_repository
 from .runner import Runner, Step
-from .tampering import comparison_guards, judge_snapshot, static_checks
+from .tampering import judge_snapshot, strict_comparisons
 from .tampering_check import TamperingCheck
 
 _NOT_FORKED = {"jax"}
@@ -64,7 +63,7 @@ _prepared: list[_Prepared] = []
 
 def warm() -> None:
     """Once for all repositories: import and build what the comparisons of the loaded libraries use first."""
-    comparison_guards.install_strict_comparisons()
+    strict_comparisons.install_strict_comparisons()
     judge_snapshot.JudgeSnapshot().changes()
 
 
@@ -133,11 +132,6 @@ def main(reader: Any, writer: Any, runner: Runner) -> None:
     def send(step: Any) -> None:
         frames.put_frame(put, frames.TO_HOST, messages.with_token(step, token))
 
-    def report(step: Step) -> None:
-        send(step)
-        if step["op"] == "finished":
-            snapshot.classes.record()
-
     prepared, reference, unshifted, snapshot, sensitive = _prepared.pop()
     chosen = sensitive[start["perturbed"]] if start["perturbed"] else None
     order = {**prepared, "only": start["only"], "perturbation": chosen.perturbation if chosen else unshifted}
@@ -158,11 +152,6 @@ def main(reader: Any, writer: Any, runner: Runner) -> None:
     write_files({path: data for path, data in repo.items() if path not in start["names"]}, Path())
     write_files(targets, Path())
     hidden = list(runner.hidden_modules(order))
-    analyses = {
-        path: (targets[path], static_checks.analyze(targets[path], repo.get(path), hidden))
-        for path in sorted(targets)
-        if path.endswith(".py")
-    }
     repository_paths = [*(path for path in repo if path not in start["names"]), *order["hidden"]]
     del repo, prepared
     seed_generators(start["seed"])
@@ -173,15 +162,13 @@ def main(reader: Any, writer: Any, runner: Runner) -> None:
         hidden,
         lambda text: send(messages.Flag(op="flag", text=text)),
         reference.findings,
-        test_paths=order["hidden"],
-        analyses=analyses,
     )
     if order["perturbation"] is not None:
         order["perturbation"].before = check.look
     try:
-        runner.run(order, report, start["seed"])
+        runner.run(order, send, start["seed"])
     except BaseException as exc:  # noqa: BLE001  the tests end: no case that has not run passes
-        report(messages.ended(exception_report.failure_report(exc)))
+        send(messages.ended(exception_report.failure_report(exc)))
     check.close()
     send(messages.DONE)
 

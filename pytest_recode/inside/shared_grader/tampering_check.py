@@ -12,13 +12,11 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import types
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Optional
 
-from . import exception_report
-from .tampering import audit_monitor, judge_snapshot, static_checks
+from .tampering import audit_monitor, judge_snapshot
 
 _MAX_LINES = 20
 
@@ -34,15 +32,12 @@ class TamperingCheck:
         accepted: Iterable[str] = (),
         *,
         refuse: bool = True,
-        test_paths: Iterable[str] = (),
-        analyses: Mapping[str, tuple[bytes, static_checks.Analysis]] = types.MappingProxyType({}),
     ) -> None:
         """Start to monitor.
 
-        Paths are relative to the working directory: of the candidate's files, of the repository's other files, and of
-        hidden test files. `accepted`: findings that the reference has too; they are reported, but nothing is refused
-        for them. `refuse`: raise an exception in place of an act that is a finding. `analyses`: source and static
-        analysis of each candidate file.
+        Paths are relative to the working directory: of the candidate's files, and of the repository's other files.
+        `accepted`: findings that the reference has too; they are reported, but nothing is refused for them. `refuse`:
+        raise an exception in place of an act that is a finding.
         """
         self._directory = directory = os.getcwd()
         self._report, self._accepted = report, frozenset(accepted)
@@ -52,14 +47,9 @@ class TamperingCheck:
         candidate, repository = (
             [f"{directory}/{path}" for path in each] for each in (candidate_paths, repository_paths)
         )
-        displayed = [
-            name for path in test_paths for name in (path, f"{directory}/{path}", f"{exception_report.HIDDEN}/{path}")
-        ]
         self._monitor = audit_monitor.AuditMonitor(
-            candidate, repository, hidden_modules, report, self._accepted, refuse, displayed
+            candidate, repository, hidden_modules, report, self._accepted, refuse
         )
-        for path, (source, analysis) in analyses.items():
-            self._monitor.add_candidate_source(f"{directory}/{path}", source, analysis)
         self._stamps = {path: _stamp(path) for path in repository}
         for module, names in self._snapshot.modules:
             self._monitor.guard(module, names)
@@ -72,6 +62,7 @@ class TamperingCheck:
     def look(self) -> None:
         """Report what is changed now: before the reference is called, which may use it, and it may be changed back."""
         self._report_new(self._monitor.replacements())
+        self._report_new(self._snapshot.replacements(self._monitor.is_candidate_file))
 
     def close(self) -> None:
         """Stop to monitor, and report what has changed."""

@@ -22,25 +22,13 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Optional
 
-from . import (
-    audit_policy,
-    candidate_sources,
-    deny_rules,
-    evaluated_strings,
-    interceptors,
-    library_wrappers,
-    module_snapshot,
-    static_checks,
-)
+from . import audit_policy, deny_rules, interceptors, library_wrappers, module_snapshot
 
 _NOT_CANDIDATE_TEXTS = ("<frozen ", "<_recode.", "<tests>", "<__array_function__")
 """File names of code that has no file and is not the candidate's."""
 
 _CLOCK_LAG = 20_000_000
 """Nanoseconds that the clock of a file system may be behind."""
-
-_IMPORTING = ("<frozen importlib", "<_recode.")
-"""Code that runs a module, or belongs to the judge: what it executes is not a string of the candidate's."""
 
 Report = Callable[[str], None]
 
@@ -56,20 +44,14 @@ class AuditMonitor:
         report: Report,
         accepted: Iterable[str] = (),
         refuse: bool = True,
-        test_paths: Iterable[str] = (),
     ) -> None:
         """Absolute paths of the candidate's files, and of repository files that are not the candidate's, in writable
         directories. `accepted`: findings that the reference has too. `refuse`: raise an exception in place of an act.
-        `test_paths`: files of the tests, as tracebacks show them.
         """
-        self._tests = frozenset(test_paths)
         self._candidate_paths, self._repository_paths = set(candidate_paths), set(repository_paths)
         self._hidden = frozenset(hidden_modules)
         self._report, self._reported, self._refuse = report, set(accepted), refuse
         self._accepted_findings = frozenset(accepted)
-        self._sources = candidate_sources.CandidateSources(
-            self._report_line, lambda: self.active, self.is_candidate_file, self._candidate_paths, self._tests
-        )
         trusted = {os.path.abspath(path) for path in sys.path if path} | {sys.prefix, sys.base_prefix}
         self._writable = tuple(
             {f"{os.path.realpath(directory)}/" for directory in (os.getcwd(), "/tmp", os.path.expanduser("~"))}
@@ -103,15 +85,8 @@ class AuditMonitor:
     def end(self) -> None:
         self.active = False
 
-    def add_candidate_source(self, path: str, source: bytes, analysis: static_checks.Analysis) -> None:
-        self._sources.add(path, source, analysis)
-
-    def marked_code(self, path: str, source: bytes) -> Any:
-        return self._sources.marked_code(path, source)
-
     def changes(self) -> list[str]:
         """One line for each change of the repository's modules since their import."""
-        self._sources.report_unmarked(self._modules_before)
         rebound = [
             f"{name} was replaced"
             for name, before, now in self._wrapped
@@ -173,9 +148,6 @@ class AuditMonitor:
             self._is_candidate[path] = path in self._candidate_paths or not (foreign or trusted)
         return self._is_candidate[path]
 
-    def _is_tests(self, path: str) -> bool:
-        return path in self._tests or path.endswith("/runpy.py")
-
     def actor(self, event: str, depth: int) -> Optional[types.FrameType]:
         """The candidate's frame that acts, without code that acts for its caller; None where other code acts.
 
@@ -204,12 +176,6 @@ class AuditMonitor:
         if self._refuse and finding not in self._accepted_findings:
             raise PermissionError(finding)
 
-    def _report_line(self, path: str, line: str) -> None:
-        text = f"{self._displayed(path)}, {line}"
-        if text not in self._reported:
-            self._reported.add(text)
-            self._report(text)
-
     def _displayed(self, path: str) -> str:
         return path[len(self._cwd) :] if path.startswith(self._cwd) else path
 
@@ -221,15 +187,12 @@ class AuditMonitor:
         thread = threading.get_ident()
         if thread in self._checking or not self.active:
             return
-        if event == "exec" and self._is_tests(sys._getframe(1).f_code.co_filename):
-            self._sources.unmarked_code_ran = True
         self._checking.add(thread)
         collects = gc.isenabled()
         gc.disable()  # a finalizer would run unmonitored
         try:
             frame = self.actor(event, 1)
             if frame is None:
-                self._check_string(event, given)
                 return
             arguments = tuple(map(audit_policy.exact, given))
             finding = audit_policy.event_finding(
@@ -241,24 +204,6 @@ class AuditMonitor:
             if collects:
                 gc.enable()
             self._checking.discard(thread)
-
-    def _check_string(self, event: str, given: tuple[Any, ...]) -> None:
-        """Check code that a library compiled from a string, if the candidate is the nearest code that may have given it."""
-        frame = sys._getframe(2)
-        if event != "exec" or type(given[0]) is not types.CodeType:
-            return
-        generated = evaluated_strings.WRITER in frame.f_code.co_filename
-        nearest: Optional[types.FrameType] = frame
-        while nearest is not None and not self.is_candidate_file(nearest.f_code.co_filename):
-            file = nearest.f_code.co_filename
-            if generated and evaluated_strings.COMPILER in file:
-                return
-            if file.startswith(_IMPORTING) or file in self._tests or file in self._repository_paths:
-                return
-            nearest = nearest.f_back
-        finding = evaluated_strings.objection(given[0], self._hidden) if nearest is not None else ""
-        if nearest is not None and finding:
-            self.report_act(finding, nearest)
 
     def check_hidden_import(self, name: str) -> bool:
         """Report an import of a hidden module by the candidate, and return whether it is one. The import finds nothing."""

@@ -84,6 +84,7 @@ CARRIERS = {
     ),
     "": ("_recode.shared_grader.tampering.interceptors>",),
     "signal": ("/signal.py",),
+    "kernel": ("/torch/library.py",),
     "lookup": ("/pkgutil.py", "/logging/config.py"),
     "format": ("/string.py", "/string/__init__.py"),
     "import": (

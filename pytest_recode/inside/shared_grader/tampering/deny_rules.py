@@ -1,7 +1,7 @@
 """Names that a candidate in the judge's process has no need for, each with the reason.
 
-Runs in the shared judge, in one process with the candidate. `static_checks.py` applies the rules to the source,
-`audit_monitor.py` and `audit_policy.py` at run time. Must not contain code: data only.
+Runs in the shared judge, in one process with the candidate. `audit_monitor.py` and `audit_policy.py` apply the rules
+at run time. Must not contain code: data only.
 
 Stdlib only, Python 3.9+.
 """
@@ -92,14 +92,6 @@ OF_MODULE = {
     **{("inspect", name): FRAMES for name in ("stack", "trace", "currentframe", "getgeneratorlocals", "getframeinfo")},
 }
 
-HELD = {"sys", "os", "gc", "signal", "builtins", "importlib", "inspect"}
-"""Modules whose attributes may be used, but which must not be used as a value."""
-
-CALLS = {
-    **dict.fromkeys(("exec", "eval", "compile"), CODE),
-    "__import__": "imports without an import statement",
-}
-
 HOOKS = {"warnings", "logging", "matplotlib"}
 """Modules that are configured by assigning functions, and whose results no test compares."""
 
@@ -109,56 +101,8 @@ COMPARISON_METHODS = {*RICH_COMPARISONS, "__contains__"}
 OVERRIDES = {"__array_function__", "__array_ufunc__", "__torch_function__", "__torch_dispatch__"}
 """Methods by which a class replaces numpy's and torch's own functions."""
 
-RESULT_READS = {"all", "any", "ravel", "item", "__bool__", "allclose", "equal", "isclose"}
-"""Methods by which the result of comparing arrays or tensors is read."""
-
-DIFFERENCES = {"__sub__", "__rsub__"}
-"""Methods that a comparison with a tolerance calls."""
-MARKED_METHODS = COMPARISON_METHODS | OVERRIDES | RESULT_READS | DIFFERENCES
-"""Methods in which `executed_findings.py` inserts a mark, so that a finding at one counts once the tests call it. Every method that
-`static_class_checks.py` checks belongs here, but for those below."""
-
 POINTERS = {"__array_interface__", "__array_struct__"}
 """Attributes by which an object gives the memory address of an array."""
-KERNELS = {"Library", "impl", "register_kernel", "register_fake", "impl_abstract"}
-"""Functions that replace torch's own functions, in these namespaces:"""
+
 NAMESPACES = ("aten", "prims", "torchvision", "quantized")
-
-VALUE_TYPES = {
-    "float",
-    "int",
-    "complex",
-    "str",
-    "bytes",
-    "list",
-    "tuple",
-    "dict",
-    "set",
-    "ndarray",
-    "Tensor",
-    "Parameter",
-    "generic",
-}
-"""Types that tests compare. A subclass must not define its own comparison."""
-
-JUDGING_MODULES = {
-    *("unittest", "torch", "numpy", "np", "math", "builtins", "testing", "pd", "pandas", "jnp", "operator", "pytest"),
-    *("jax", "scipy"),
-}
-"""Modules by whose functions tests decide, by the first part of their names or a usual alias."""
-COMPARING_FUNCTIONS = {
-    *("allclose", "isclose", "equal", "array_equal", "assert_close", "assert_allclose", "assert_array_equal", "all"),
-    *(
-        "assert_array_almost_equal",
-        "assert_equal",
-        "assert_almost_equal",
-        "assert_array_less",
-        "any",
-        "abs",
-        "eq",
-        "ne",
-    ),
-    *("lt", "gt", "le", "ge", "max", "min", "sum", "mean", "norm", "isnan", "isfinite", "isinf", "item", "tolist"),
-    *("numpy", "shape", "size", "dtype", "TestCase", "assert_array_compare"),
-}
-"""Attributes of these modules and their objects that a comparison uses: assigning to one is a finding."""
+"""Namespaces of torch's own operators."""

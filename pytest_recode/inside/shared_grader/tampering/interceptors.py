@@ -25,7 +25,7 @@ import zipimport
 from collections.abc import Iterable
 from typing import Any, Optional, Protocol
 
-from . import audit_policy, comparison_guards, deny_rules, library_wrappers
+from . import audit_policy, deny_rules, library_wrappers
 
 
 class Monitor(Protocol):
@@ -41,7 +41,6 @@ class Monitor(Protocol):
     def check_hidden_import(self, name: str) -> bool: ...
     def is_task_source(self, path: str) -> bool: ...
     def refuse_new_file(self, path: str) -> None: ...
-    def marked_code(self, path: str, source: bytes) -> Any: ...
     def before_import(self, module: types.ModuleType, path: str) -> None: ...
     def after_import(self, module: types.ModuleType, path: str) -> None: ...
 
@@ -107,7 +106,7 @@ def module_class(monitor: Monitor, sealed: Iterable[str] = ()) -> Any:
         names, strict = monitor.guarded.get(id(module), ({}, True))
         if not monitor.active or name not in names or value is names[name]:
             return
-        if strict or monitor.is_candidate_file(comparison_guards.file_of(value)):
+        if strict or monitor.is_candidate_file(library_wrappers.file_of(value)):
             frame = monitor.actor("", 2)
             if frame is not None:
                 monitor.report_act(f"{module.__name__}.{name} set at run time {deny_rules.CHANGES}", frame)
@@ -190,6 +189,29 @@ def intercept_lookups(monitor: Monitor) -> None:
 
     importlib.import_module = import_module
     _intercept_members(monitor)
+    _intercept_kernels(monitor)
+
+
+def _intercept_kernels(monitor: Monitor) -> None:
+    """Check `torch.library.Library`, by which code replaces kernels of torch's own operators."""
+    library: Any = getattr(sys.modules.get("torch.library"), "Library", None)
+    if library is None:
+        return
+    make = library.__init__
+
+    @functools.wraps(make)
+    def init(self: Any, namespace: Any, *rest: Any, **named: Any) -> None:
+        frame = (
+            monitor.actor("kernel", 1)
+            if monitor.active and audit_policy.exact(namespace) in deny_rules.NAMESPACES
+            else None
+        )
+        if frame is not None:
+            monitor.report_act(f"kernels of torch's {namespace} set at run time {deny_rules.CHANGES}", frame)
+        make(self, namespace, *rest, **named)
+
+    del init.__wrapped__
+    library.__init__ = init
 
 
 def _intercept_members(monitor: Monitor) -> None:
@@ -251,7 +273,7 @@ def _intercept_source_loader(monitor: Monitor) -> None:
         if monitor.is_task_source(path):
             with io.FileIO(path) as file:
                 data = file.readall()
-            code = monitor.marked_code(path, data) or build(data, self.path, "exec", dont_inherit=True)
+            code = build(data, self.path, "exec", dont_inherit=True)
             exec(code, module.__dict__)
         else:
             load(self, module)

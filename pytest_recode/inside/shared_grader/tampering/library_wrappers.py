@@ -25,6 +25,16 @@ IsCandidateFile = Callable[[str], bool]
 """Whether the code of a file is the candidate's."""
 
 
+def file_of(thing: Any) -> str:
+    """The file of a function's code, or of the module of an object's class; "" where there is none."""
+    for each in (thing, getattr(thing, "__func__", None), getattr(type(thing), "find_spec", None)):
+        code = getattr(each, "__code__", None)
+        if code is not None:
+            return str(code.co_filename)
+    module = sys.modules.get(getattr(thing, "__module__", None) or "")
+    return str(getattr(module, "__file__", None) or "")
+
+
 def rebinds(
     frame: types.FrameType, module: types.ModuleType, before: Any, now: Any, is_candidate: IsCandidateFile
 ) -> bool:

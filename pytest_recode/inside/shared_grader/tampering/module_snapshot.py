@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, Optional
 
 from . import class_versions as versions
-from . import comparison_guards, library_wrappers, mutation_scan
+from . import library_wrappers, mutation_scan
 
 _PLAIN = (bool, int, float, complex, str, bytes)
 _CONSTANTS = (*_PLAIN, tuple, frozenset)
@@ -129,7 +129,7 @@ def _differences(snapshot: _NamespaceSnapshot, is_candidate: Callable[[str], boo
     for name in [name for name in now if name not in snapshot.stored]:
         inherited = is_class and any(name in vars(base) for base in snapshot.holder.__mro__[1:])
         shadows = inherited or (not is_class and hasattr(builtins, name) and not name.startswith("__"))
-        if shadows and is_candidate(comparison_guards.file_of(_function(now[name]))):
+        if shadows and is_candidate(library_wrappers.file_of(_function(now[name]))):
             yield name, "added"
 
 
@@ -253,14 +253,14 @@ class LibrarySnapshot:
             now = vars(module)
             for name, value in names.items():
                 found = now.get(name)
-                if found is not value and is_candidate(comparison_guards.file_of(_function(found))):
+                if found is not value and is_candidate(library_wrappers.file_of(_function(found))):
                     yield f"{module.__name__}.{name} was replaced"
         for cls, (version, own) in self._classes.items():
             if version is not None and versions.raw(cls) == version:
                 continue
             for name, value in list(vars(cls).items()):
                 inherited = any(name in vars(base) for base in cls.__mro__[1:])
-                if (name in own or inherited) and is_candidate(comparison_guards.file_of(_function(value))):
+                if (name in own or inherited) and is_candidate(library_wrappers.file_of(_function(value))):
                     yield f"{cls.__module__}.{cls.__qualname__}.{name} was replaced"
 
 
