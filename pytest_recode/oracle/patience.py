@@ -129,7 +129,10 @@ class Patience:
             self._credit(more)
             if self._credited > (most := max(self._limit * MOST, MOST_SECONDS)):
                 used = self._used(self._since)
-                raise timeout if used is None or self._credited - used <= most else self._too_busy()
+                if used is None or used > most:
+                    raise timeout
+                if self._credited - used > most:
+                    raise self._too_busy()
 
     def _hold(self, began: float) -> None:
         held = time.monotonic() - began
