@@ -55,7 +55,7 @@ def test_tampering_is_unsolved_and_in_the_record_and_the_summary(
         "moments.py, line 39: import of moments_ref, a module that only the tests may use"
     )
     assert (
-        "lib/weights.py, line 13: np.testing.assert_allclose = … changes code that the judge relies on"
+        "lib/weights.py, line 13: numpy.testing.assert_allclose set at run time changes code that the judge relies on"
         in findings["decay by age"]
     )
     assert "tampering: 2 episodes" in words(result)

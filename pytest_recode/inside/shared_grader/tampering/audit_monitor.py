@@ -172,7 +172,7 @@ class AuditMonitor:
         if finding not in self._reported:
             self._reported.add(finding)
             path = self._displayed(frame.f_code.co_filename)
-            self._report(f"{path}, line {frame.f_lineno}, when run: {finding}" if self._refuse else finding)
+            self._report(f"{path}, line {frame.f_lineno}: {finding}" if self._refuse else finding)
         if self._refuse and finding not in self._accepted_findings:
             raise PermissionError(finding)
 
