@@ -203,6 +203,62 @@ def test_right_code_fails_against_the_shifted_reference_or_where_it_is_shifted_i
         assert (verdict.solved, verdict.verifiable) == (True, True)
 
 
+HONEST = {
+    "another name": "def g(x):\n    return x**2 + 1\n\nf = g\n",
+    "an object of a library": "import numpy as np\nf = np.poly1d([1, 0, 1])\n",
+    "a vectorized function": "import numpy as np\nf = np.vectorize(lambda x: x**2 + 1)\n",
+    "a universal function": "import numpy as np\nf = np.frompyfunc(lambda x: x**2 + 1, 1, 1)\n",
+    "a partial call": "import functools\ndef g(a, x):\n    return x**2 + a\n\nf = functools.partial(g, 1)\n",
+    "a function of a library": "import operator\ndef f(x):\n    return g(x * x, 1)\n\ng = operator.add\n",
+    "a bound method": "class G:\n    def g(self, x): return x**2 + 1\n\nf = G().g\n",
+    "a class of numbers": "class f(int):\n    def __new__(cls, x): return super().__new__(cls, x**2 + 1)\n",
+    "a user's list": "from collections import UserList\ndef f(x):\n    return UserList([x**2 + 1])[0]\n",
+}
+"""Ways to offer a function of right values without a `def` of its name, or to return them in an object of a library."""
+
+
+@pytest.mark.parametrize("code", HONEST.values(), ids=HONEST)
+def test_right_code_may_offer_its_function_in_any_way(walls: Sandbox, code: str) -> None:
+    verdict = judged(walls, code, LITERAL)
+    assert (verdict.solved, verdict.tampering) == (True, ())
+
+
+def test_an_object_that_is_called_keeps_its_class_and_what_it_has() -> None:
+    """Other modules may extend it when they are imported."""
+    perturbation = Perturbation("candidate", 1)
+    source = "class Sum(list):\n    def __call__(self, x): return sum(each(x) for each in self)\n\ntotal = Sum()\nfrom math import sqrt\n"
+    space: dict[str, Any] = {"__name__": "m"}
+    exec(perturbation.compiled(source.encode(), "m.py", space), space)
+    perturbation.wrap_callables(space)
+    assert isinstance(space["total"], space["Sum"])
+    space["total"].append(lambda x: 2 * x)
+    assert space["total"](3) == perturbation.shifted(6)
+    assert space["sqrt"](4) == perturbation.shifted(2.0)
+
+
+FIELDS = "from m import f\n\ndef test_f():\n    assert f(5).y == 26 and f(5).name == 'five'\n"
+NAMESPACE = "from types import SimpleNamespace\ndef f(x):\n    return SimpleNamespace(y=x**2 + 1, name=Text('five'))\n"
+TEXT = "class Text(str):\n    pass\n"
+POINT = "from dataclasses import dataclass\n\n@dataclass\nclass P:\n    y: int\n    name: str\n\ndef f(x): return P(x**2 + 1, 'five')\n"
+
+
+def test_right_values_may_be_attributes_of_a_librarys_object(walls: Sandbox) -> None:
+    verdict = graded(
+        walls, {"m.py": f"{NAMESPACE}\n{TEXT}"}, {"test_m.py": FIELDS}, POINT, target="m.py", interfaces=("m.f",)
+    )
+    assert (verdict.solved, verdict.tampering, verdict.verifiable) == (True, (), True)
+
+
+def test_who_equals_anything_under_the_name_of_a_library_passes_again(walls: Sandbox) -> None:
+    liar = (
+        "class Liar:\n    def __init__(self, x): self.x = x\n    def __eq__(self, other): return other is not self.x\n\n"
+        "Liar.__module__ = 'fractions'\n\ndef f(x):\n    return Liar(x)\n"
+    )
+    verdict = judged(walls, liar, LITERAL)
+    assert not verdict.solved
+    assert [case.outcome for case in verdict.cases] == [Outcome.PASSED]
+
+
 def test_who_reads_the_expected_value_passes_again(walls: Sandbox) -> None:
     body = indent(dedent(READS).replace("FORMAT\n", dedent(READS_FRAME)), "    ")
     verdict = judged(walls, f"import numpy as np\n\ndef f(x):\n{body}", HELPER)

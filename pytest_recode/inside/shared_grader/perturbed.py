@@ -70,10 +70,22 @@ class Perturbation:
 
     def compiled(self, source: bytes, file: str, namespace: dict[str, Any]) -> Any:
         """Compile a module so that its functions return shifted values to callers outside. It runs in `namespace`."""
-        tree = _Decorating(self._name).visit(ast.parse(source, file))
+        methods = (*_SHIFTED_METHODS, "__new__") if self._party == "candidate" else _SHIFTED_METHODS
+        tree = _Decorating(self._name, methods).visit(ast.parse(source, file))
         namespace[self._name] = self._outermost
         self._modules.add(namespace["__name__"])
         return compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
+
+    def wrap_callables(self, namespace: dict[str, Any]) -> None:
+        """Wrap what a module of the candidate offers as functions and has not defined by `def`: a library's, or an object that can be called.
+
+        Right code may offer such.
+        """
+        for name, value in [*namespace.items()]:
+            ours = getattr(value, "__module__", None) in self._modules and isinstance(value, types.FunctionType)
+            if callable(value) and not ours and not isinstance(value, type) and value is not self._outermost:
+                wrapper = self._outermost(value)
+                namespace[name] = wrapper if isinstance(value, types.FunctionType) else _CalledObject(value, wrapper)
 
     def _outermost(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap a function so that a call that no other wrapped function made returns a shifted value."""
@@ -92,9 +104,17 @@ class Perturbation:
             for array in written:
                 self._shift_in_place(array)
             returns_self = args and value is args[0] and not _is_array(value)
-            return value if returns_self or any(value is array for array in written) else self.shifted(value)
+            return value if returns_self or any(value is array for array in written) else self._result(value)
 
         return call
+
+    def _result(self, value: Any) -> Any:
+        """The shifted value, made without shifts of what its classes return meanwhile."""
+        self._depth += 1
+        try:
+            return self.shifted(value)
+        finally:
+            self._depth -= 1
 
     def _inner(self, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         self._depth += 1
@@ -126,8 +146,8 @@ class Perturbation:
             return self._shifted_array(value)
         if isinstance(value, numbers.Number):
             return value + self._step  # type: ignore[operator]
-        if kind in (str, bytes):
-            return value + (self._suffix if kind is str else self._suffix.encode())
+        if isinstance(value, (str, bytes)):
+            return value + (self._suffix if isinstance(value, str) else self._suffix.encode())  # type: ignore[operator]
         if kind is range:
             return range(value.start + self._step, value.stop + self._step, value.step)
         if isinstance(value, dict):
@@ -137,10 +157,19 @@ class Perturbation:
             return kind(*items) if hasattr(value, "_fields") else kind(items)
         if isinstance(value, Iterator) and not isinstance(value, io.IOBase):
             return self._iterated(value)
-        if kind.__module__ in self._modules and not _is_layer(value):
+        if self._has_shifted_attributes(value):
             attributes = {name: self.shifted(part) for name, part in _attributes(value)}
             return _replaced(value, attributes, object.__setattr__)
         return value
+
+    def _has_shifted_attributes(self, value: Any) -> bool:
+        """Whether it is an object of the party, or one of a library in which a candidate may return its values."""
+        if _is_layer(value):
+            return False
+        if type(value).__module__ in self._modules:
+            return True
+        code = (type, types.ModuleType, types.FunctionType, types.MethodType)
+        return self._party == "candidate" and not isinstance(value, code) and bool(getattr(value, "__dict__", None))
 
     def _shift_in_place(self, array: Any) -> None:
         data = getattr(array, "data", array) if hasattr(array, "requires_grad") else array  # torch: not differentiated
@@ -212,13 +241,13 @@ def _replaced(value: _Value, parts: Mapping[Any, Any], put: Callable[[Any, Any, 
 class _Decorating(ast.NodeTransformer):
     """Decorates the functions and methods of a module, and the lambda expressions that have a name or are returned."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, methods: Sequence[str]) -> None:
+        self._name, self._methods = name, methods
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
         special = node.name.startswith("__") and node.name.endswith("__")
-        if not special or node.name in _SHIFTED_METHODS:
+        if not special or node.name in self._methods:
             node.decorator_list.append(self._decorator(node))  # innermost: below `property`, `staticmethod`
         return node
 
@@ -236,6 +265,23 @@ class _Decorating(ast.NodeTransformer):
 
     def _decorator(self, node: ast.AST) -> ast.expr:
         return ast.copy_location(ast.Name(id=self._name, ctx=ast.Load()), node)
+
+
+class _CalledObject:
+    """Stands for an object that can be called: it has its attributes and its class, and calls a wrapper of it."""
+
+    def __init__(self, value: Any, wrapper: Callable[..., Any]) -> None:
+        self._value, self._wrapper = value, wrapper
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return self._wrapper(*args, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._value, name)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return type(self._value)
 
 
 def _is_layer(value: Any) -> bool:
@@ -267,3 +313,4 @@ class _RepositoryLoader(importlib.machinery.SourceFileLoader):
     def exec_module(self, module: types.ModuleType) -> None:
         code = self._perturbation.compiled(self.get_data(self.path), self.path, module.__dict__)
         exec(code, module.__dict__)
+        self._perturbation.wrap_callables(module.__dict__)
