@@ -495,7 +495,7 @@ def attempt(
             return embedded(request)
         if request.body["model"] == "seeker":
             return say("### Action: search\nquery: twice")
-        return say(json.dumps(WRITTEN) if request.body["model"] == "writer-1" else "I would rather not.")
+        return say(json.dumps(WRITTEN) if request.body["model"] == "writer-1" else "### Action: list")
 
     def run(session: str, way: Way, workers: str, pick: Callable[[Case], tuple[str, ...]]) -> Seen:
         if session == "environments":

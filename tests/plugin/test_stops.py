@@ -229,7 +229,7 @@ def test_the_answer_that_a_stop_waited_for_is_used_and_counted_once(
             session.rest()
     [record] = [json.loads(line) for line in (pytester.path / "out/results.jsonl").read_text().splitlines()]
     assert record["abandoned"] == {"steps": 0, "unparsed": 0, "asked_again": 0}
-    answers = sum(turn["steps"] for turn in record["turns"])
+    answers = sum(turn["steps"] + turn["asked_again"] for turn in record["turns"])
     assert answers == record["usage"]["prompt_tokens"] / 11 == len(server.requests) == len(ledger(pytester))
     found = [event["event"] for event in events(pytester)]
     assert (found.count("usage"), found.count("reused"), found.count("step")) == (answers, 1, answers + 1)
