@@ -6,6 +6,7 @@ Imports no part before it is chosen, and never pytest.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Mapping
 from importlib import metadata
@@ -63,7 +64,7 @@ def places(kind: str) -> dict[str, str]:
     Raises `UserError` if two distributions have the same name.
     """
     others: dict[str, metadata.EntryPoint] = {}
-    for point in metadata.entry_points(group=f"pytest_recode.{kind}"):
+    for point in _entry_points().select(group=f"pytest_recode.{kind}"):
         first = others.setdefault(point.name, point)
         if first.value != point.value:
             raise UserError(
@@ -78,21 +79,21 @@ def part(kind: str, name: str, offer: Any) -> Any:
 
     Raises `UserError` if it cannot be imported, or has another type than its kind.
     """
-    found = imported(offer, f"{kind} {name!r}") if isinstance(offer, str) else offer
+    value = imported(offer, f"{kind} {name!r}") if isinstance(offer, str) else offer
     module, type_name = _TYPES[kind]
-    wanted: Any = getattr(importlib.import_module(module), type_name)
-    if isinstance(found, wanted):
-        return found
+    kind_type: Any = getattr(importlib.import_module(module), type_name)
+    if isinstance(value, kind_type):
+        return value
     if kind != "agents":
         raise UserError(
-            f"pytest_recode_{kind}: {name!r} is registered with a {type(found).__name__}: it must be a {module}.{type_name}"
+            f"pytest_recode_{kind}: {name!r} is registered with a {type(value).__name__}: it must be a {module}.{type_name}"
         )
-    if not callable(found):
+    if not callable(value):
         raise UserError(
-            f"agent {name!r} is a {type(found).__name__}: it must be an AgentKind, or a class or function that takes"
+            f"agent {name!r} is a {type(value).__name__}: it must be an AgentKind, or a class or function that takes"
             " an AgentContext"
         )
-    return wanted(make=found)
+    return kind_type(make=value)
 
 
 def loaded(kind: str) -> dict[str, Any]:
@@ -104,18 +105,24 @@ def imported(place: str, who: str) -> Any:
     """The object at `module:attribute`. Raises `UserError`, which names `who` wants it."""
     module, _, name = place.partition(":")
     try:
-        found = importlib.import_module(module)
+        owner = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name and (module == error.name or module.startswith(error.name + ".")):
             raise UserError(
                 f"{who}: there is no module {error.name!r}: write package.module:Name, importable from where pytest runs"
             ) from None
         raise
-    if not hasattr(found, name):
-        own = [n for n, value in vars(found).items() if getattr(value, "__module__", module) == module and n[0] != "_"]
+    if not hasattr(owner, name):
+        own = [n for n, value in vars(owner).items() if getattr(value, "__module__", module) == module and n[0] != "_"]
         public = ", ".join(own) or "nothing"
         raise UserError(f"{who}: module {module!r} has no {name!r}; it has {public}")
-    return getattr(found, name)
+    return getattr(owner, name)
+
+
+@functools.cache
+def _entry_points() -> Any:
+    """Those of all distributions: finding them reads a file of each. The class differs between versions of Python, `select` does not."""
+    return metadata.entry_points()
 
 
 def _distribution(point: metadata.EntryPoint) -> str:
