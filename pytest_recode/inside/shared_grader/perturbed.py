@@ -104,17 +104,11 @@ class Perturbation:
             for array in written:
                 self._shift_in_place(array)
             returns_self = args and value is args[0] and not _is_array(value)
-            return value if returns_self or any(value is array for array in written) else self._result(value)
+            if returns_self or any(value is array for array in written):
+                return value
+            return self._inner(self.shifted, (value,), {})  # what its classes return meanwhile is not shifted
 
         return call
-
-    def _result(self, value: Any) -> Any:
-        """The shifted value, made without shifts of what its classes return meanwhile."""
-        self._depth += 1
-        try:
-            return self.shifted(value)
-        finally:
-            self._depth -= 1
 
     def _inner(self, function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         self._depth += 1
@@ -126,13 +120,10 @@ class Perturbation:
     def _iterated(self, values: Iterator[Any]) -> Generator[Any, None, Any]:
         """The shifted items, which code of the modules may still have to work out."""
         while True:
-            self._depth += 1
             try:
-                value = next(values)
+                value = self._inner(next, (values,), {})
             except StopIteration as end:
                 return end.value
-            finally:
-                self._depth -= 1
             yield self.shifted(value)
 
     def shifted(self, value: Any) -> Any:

@@ -181,12 +181,7 @@ class JudgeSnapshot:
 
     def replacements(self, is_candidate: Callable[[str], bool]) -> Iterator[str]:
         """One line for each function of a library that is the candidate's now. As `changes`, but quick."""
-        for module, names in (*self.modules, *self.libraries.modules):
-            now = vars(module)
-            for name, value in names.items():
-                found = now.get(name)
-                if found is not value and is_candidate(library_wrappers.file_of(module_snapshot.bare(found))):
-                    yield f"{module.__name__}.{name} was replaced"
+        yield from module_snapshot.replaced_functions((*self.modules, *self.libraries.modules), is_candidate)
         for path, cls, own in self._classes:
             for name, value in list(vars(cls).items()) if len(vars(cls)) != len(own) else ():
                 shadows = name not in own and any(name in vars(base) for base in cls.__mro__[1:])

@@ -16,7 +16,7 @@ import builtins
 import functools
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Optional
 
 from . import class_versions as versions
@@ -249,12 +249,7 @@ class LibrarySnapshot:
                     self._classes[value] = (versions.version(value), frozenset(vars(value)))
 
     def changes(self, is_candidate: Callable[[str], bool]) -> Iterator[str]:
-        for module, names in self.modules:
-            now = vars(module)
-            for name, value in names.items():
-                found = now.get(name)
-                if found is not value and is_candidate(library_wrappers.file_of(_function(found))):
-                    yield f"{module.__name__}.{name} was replaced"
+        yield from replaced_functions(self.modules, is_candidate)
         for cls, (version, own) in self._classes.items():
             if version is not None and versions.raw(cls) == version:
                 continue
@@ -262,6 +257,18 @@ class LibrarySnapshot:
                 inherited = any(name in vars(base) for base in cls.__mro__[1:])
                 if (name in own or inherited) and is_candidate(library_wrappers.file_of(_function(value))):
                     yield f"{cls.__module__}.{cls.__qualname__}.{name} was replaced"
+
+
+def replaced_functions(
+    modules: Iterable[tuple[types.ModuleType, Mapping[str, Any]]], is_candidate: Callable[[str], bool]
+) -> Iterator[str]:
+    """One line for each of these functions in whose place a module has one of the candidate's."""
+    for module, names in modules:
+        now = vars(module)
+        for name, value in names.items():
+            current = now.get(name)
+            if current is not value and is_candidate(library_wrappers.file_of(_function(current))):
+                yield f"{module.__name__}.{name} was replaced"
 
 
 def _callables(module: types.ModuleType) -> dict[str, Any]:
