@@ -123,7 +123,7 @@ def edit(workspace: Workspace, path: str, old: str, new: str, *, everywhere: boo
     if not count and path.endswith(".py") and unfenced(path, old) != old:
         old, new = unfenced(path, old), unfenced(path, new)
         count, fence = text.count(old), " The code fences around the texts were left out."
-    elif path.endswith(".py") and not_python(path, text.replace(old, new)):
+    elif not_python(path, text.replace(old, new)):
         inner = unfenced(path, new) + ("\n" if new.endswith("\n") else "")
         if not not_python(path, text.replace(old, inner)):
             new, fence = inner, " The code fence around the new text was left out."

@@ -99,13 +99,12 @@ def _check(given: argparse.Namespace, asked: str, *, grades: bool) -> None:
 
 def _task(path: Path) -> tuple[Task, Format]:
     """The only task of a manifest or its directory, and its format."""
-    from pytest_recode.formats.discovery import similar
+    from pytest_recode.formats.discovery import manifest_at, similar
     from pytest_recode.registered import loaded
 
     known: dict[str, Format] = loaded("formats")
-    names = [name for name in known if (path / name).is_file()] if path.is_dir() else [path.name]
-    manifest = path / names[0] if path.is_dir() and names else path
-    if manifest.name not in known or not manifest.is_file():
+    manifest = manifest_at(path, known)
+    if manifest is None:
         if below := sorted(str(each.parent) for name in known for each in path.glob(f"*/{name}")):
             raise UserError(f"{path}: is no task but a set of tasks: give one of them: {some_of(below, MOST_TASKS)}")
         what = "contains no task.yaml" if path.is_dir() else "is no task.yaml"

@@ -80,11 +80,16 @@ def similar(path: Path) -> str:
     return f" (did you mean {path.parent / near[0]}?)" if near else ""
 
 
+def manifest_at(path: Path, known: Mapping[str, Format]) -> Path | None:
+    """The manifest that a path is, or that is in its directory."""
+    if path.is_file():
+        return path if path.name in known else None
+    return next((path / name for name in sorted(known) if (path / name).is_file()), None)
+
+
 def _manifests(path: Path, known: dict[str, Format]) -> Iterator[Path]:
     """The manifests below `path`; directories below a manifest are not searched, because they belong to it."""
-    if path.is_file():
-        yield from [path] if path.name in known else []
-    elif manifest := next((path / name for name in sorted(known) if (path / name).is_file()), None):
+    if (manifest := manifest_at(path, known)) is not None:
         yield manifest
     elif path.is_dir():
         for below in sorted(path.iterdir()):

@@ -39,6 +39,9 @@ KEPT_CONTENTS = 1 << 20
 """Bytes of contents that stay after the end of the episode, for replays. Of an episode with more, the targets alone stay."""
 
 
+_NOTHING = StoredEpisode()
+
+
 class StoredChanges(TypedDict):
     files: dict[str, tuple[str, int]]  # digest of the contents, and mode; in JSON an array of the two
     contents: dict[str, str]  # in base64, by digest; those of earlier lines are not repeated
@@ -74,12 +77,12 @@ class _FeedbackLine(TypedDict):
 class CheckpointWriter:
     """Writes the checkpoints of one episode, after those of `earlier` processes. Raises `RecordsError` if they cannot be written."""
 
-    def __init__(self, path: Path, nodeid: str, files: RunFiles = LOCAL, earlier: StoredEpisode | None = None) -> None:
+    def __init__(self, path: Path, nodeid: str, files: RunFiles = LOCAL, earlier: StoredEpisode = _NOTHING) -> None:
         self._path, self._files = path, files
         self._lines = files.lines(path)
         self._nodeid = nodeid
         self._stored: dict[str, int] = {}  # the size of the contents in the file, by digest
-        for checkpoint in earlier.checkpoints if earlier is not None else ():
+        for checkpoint in earlier.checkpoints:
             self._stored.update(_sizes(checkpoint))
 
     def turn(self, checkpoint: Checkpoint) -> None:
@@ -179,6 +182,7 @@ def _damaged(path: Path, number: int, reason: str) -> UserError:
 def dump(checkpoint: Checkpoint, stored: Container[str] = ()) -> StoredCheckpoint:
     """The checkpoint in plain JSON types, without the contents whose digests are in `stored`."""
     turn, changes = checkpoint.turn, checkpoint.changes
+    digests = {} if changes is None else {path: _digest(data) for path, (data, _) in changes.files.items()}
     return {
         "turn": turn.number,
         "feedback": None if turn.feedback is None else dump_feedback(turn.feedback),
@@ -191,9 +195,9 @@ def dump(checkpoint: Checkpoint, stored: Container[str] = ()) -> StoredCheckpoin
         "changes": None
         if changes is None
         else {
-            "files": {path: (_digest(data), mode) for path, (data, mode) in changes.files.items()},
+            "files": {path: (digests[path], mode) for path, (_, mode) in changes.files.items()},
             "contents": {
-                digest: _packed(data) for data, _ in changes.files.values() if (digest := _digest(data)) not in stored
+                digests[path]: _packed(data) for path, (data, _) in changes.files.items() if digests[path] not in stored
             },
             "removed": list(changes.removed),
             "whole": changes.whole,

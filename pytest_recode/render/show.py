@@ -176,7 +176,7 @@ def _turn(turn: PlayedTurn, before: PlayedTurn | None, view: View) -> Iterator[L
 
 
 def _step(step: PlayedStep) -> Iterator[Line]:
-    yield Line(f"  step {step.number}  {actions_text(step)}{', asked again at no step' if step.asked_again else ''}")
+    yield Line(f"  step {step.number}  {actions_text(step)}")
     if step.error:
         yield Line(f"    the answer was not used; the model is told: {first_line(step.error, most=400)}", "bad")
     yield from (Line(f"    the model is told: {first_line(each, most=400)}", "dim") for each in step.problems)
@@ -196,6 +196,8 @@ def _answer(message: PromptMessage) -> Iterator[Line]:
 
 def actions_text(step: PlayedStep) -> str:
     """What came of an answer: its actions, or the files that the answer of a one-step agent wrote."""
+    if step.asked_again:
+        return "no action, asked again at no step"
     wrote = f"wrote {', '.join(step.files)}" if step.files else "no action"
     return "; ".join(map(action_line, step.actions)) or wrote
 

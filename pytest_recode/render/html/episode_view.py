@@ -209,7 +209,7 @@ def _steps(turn: PlayedTurn) -> Iterator[StepView]:
 def _step(step: PlayedStep, seconds: float | None) -> StepView:
     return StepView(
         number=step.number,
-        actions=f"{actions_text(step)}{', asked again at no step' if step.asked_again else ''}",
+        actions=actions_text(step),
         seconds="" if seconds is None or seconds < 0 else f"{seconds:.1f} s",
         error=first_line(step.error, most=400) if step.error else "",
         problems=tuple(first_line(each, most=400) for each in step.problems),
