@@ -277,6 +277,23 @@ def test_cmmd_of_two_directions(candidate, rng):
 
 
 @metric
+def test_signs_of_cmmd_between_equal_sets(candidate, rng):
+    """The unbiased one is negative, and returned as it is; the biased one is 0 up to rounding, and never below."""
+    run, store = candidate.metrics.cmmd.cmmd, candidate.metrics.store.Store
+    different = rng.normal(size=(40, 9, 4))
+    pairs = [(store(rows, 5), store(rng.permutation(rows), 4)) for rows in different]
+    for stores in pairs:
+        found = run(*stores, "biased")
+        assert type(found) is float
+        assert 0.0 <= found < 1e-9
+    directions = different[0] / np.linalg.norm(different[0], axis=1, keepdims=True)
+    expected = 2.0 * SCALE * excess(directions, directions, SIGMA).sum() / (9 * 9 * 8)
+    found = run(*pairs[0])
+    assert type(found) is float
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@metric
 def test_cmmd_refuses_what_the_others_refuse(candidate, rng):
     run, store = candidate.metrics.cmmd.cmmd, candidate.metrics.store.Store
     rows = rng.normal(size=(4, 3))
