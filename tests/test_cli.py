@@ -552,6 +552,15 @@ def test_without_a_command_all_are_listed(command: Command, tmp_path: Path) -> N
     assert "report" in done.stderr
 
 
+def test_a_misspelt_command_gets_a_suggestion(command: Command, tmp_path: Path) -> None:
+    done = command(tmp_path, "rport")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert_line(done.stderr, "no command 'rport'", "did you mean report?", "choose one of report, show,")
+    done = command(tmp_path, "xyz")
+    assert done.returncode == 2
+    assert "did you mean" not in done.stderr
+
+
 def test_without_a_run_it_is_the_latest_one(project: Path, command: Command) -> None:
     (project / "recode-out").mkdir()
     (project / "run").rename(project / "recode-out/first")

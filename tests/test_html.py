@@ -534,6 +534,15 @@ def test_pairs_of_tasks_with_attempts(tmp_path: Path) -> None:
     assert "m / n model m / n 100.00 50.00 +50.00" in worse_first
 
 
+def test_a_single_row_is_not_compared(tmp_path: Path) -> None:
+    one, two = samples.record("a", (4,), model="m"), samples.record("a", (1,), model="n", outcome="unsolved")
+    alone, beside = overview(tmp_path / "one", one), overview(tmp_path / "two", one, two)
+    for page, compared in ((alone, False), (beside, True)):
+        assert ("#compare" in page.values("href")) == ("compare" in page.values("id")) == compared
+        assert ("Which row is better" in page.text) == compared
+        assert ("What was solved?" in page.text) != compared
+
+
 def test_answers_that_could_not_be_used_weaken_the_numbers(tmp_path: Path) -> None:
     lost = samples.record(
         "a",

@@ -16,9 +16,13 @@ from pytest_recode import VERSION
 from pytest_recode.cli import bless, cut, export, gate, html, merge, new, plot, power, preview, report, show
 from pytest_recode.faults import RecordsError, UserError
 from pytest_recode.stopping import await_children
+from pytest_recode.wording import guess
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # argparse has no public name for it
+
+_COMMANDS = (report, show, html, plot, export, bless, gate, power, merge, new, cut, preview)
+_NAMES = [command.__name__.rpartition(".")[2] for command in _COMMANDS]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,6 +32,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         import argcomplete
 
         argcomplete.autocomplete(parser)  # ends the process
+    arguments = sys.argv[1:] if arguments is None else arguments
+    name = arguments[0] if arguments else ""
+    if name and not name.startswith("-") and name not in _NAMES:
+        parser.error(f"no command {name!r}{guess(name, _NAMES)}: choose one of {', '.join(_NAMES)}")
     given, unknown = parser.parse_known_args(arguments)
     if given.command is None and not unknown:
         parser.print_help(sys.stderr)
@@ -57,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"pytest-recode {VERSION}")
     parser.set_defaults(command=None, parser=parser)
     commands = parser.add_subparsers(metavar="COMMAND")
-    for command in (report, show, html, plot, export, bless, gate, power, merge, new, cut, preview):
+    for command in _COMMANDS:
         command.add_to(commands)
     for each in commands.choices.values():
         each.set_defaults(parser=each)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from pytest_recode.wording import dollars, some_of
 MOST_NAMES = 5
 _MESSAGE_LINES = 8
 _MOST_WORDS = 120
+_FOR_LINTERS = re.compile(r"  +# *(?:noqa|type: *ignore|pyright|pylint|fmt|pragma|nosec)\b.*")
 _LONG_WAIT = 60.0  # seconds
 
 
@@ -67,7 +69,7 @@ def unsolved(record: Record, out: Path, files: RunFiles = LOCAL, *, quotes: bool
             lines += [f"  {finding}" for finding in turn["tampering"]]
     if last is not None and quotes:
         lines += _first_failure(last["cases"], out / record["transcript"], files)
-    return "\n".join([*lines, "", *_more(record, out)])
+    return "\n".join([*lines, "", _more(record, out)])
 
 
 def unsolved_briefly(record: EpisodeSummary) -> str:
@@ -93,18 +95,20 @@ def _first_failure(cases: Sequence[CaseRecord], transcript: Path, files: RunFile
     return ["", f"first failing case: {failed}", *(f"  {row}" for row in rows)] if rows else []
 
 
-def _more(record: Record, out: Path) -> list[str]:
-    path = out / record["transcript"]
-    return [f"more: pytest-recode show {shlex.quote(str(path))}", f"transcript: {path}"]
+def _more(record: Record, out: Path) -> str:
+    """The command that shows the episode. Its argument is the path of the transcript."""
+    return f"more: pytest-recode show {shlex.quote(str(out / record['transcript']))}"
 
 
 def essence(message: str) -> list[str]:
     """The lines of a failed case's message that show what failed: the failing line of the test and the error, else the first lines.
 
-    pytest marks them with `>` and `E`.
+    pytest marks them with `>` and `E`. Comments for linters are left out.
     """
     rows = message.strip().splitlines()
-    marked = [row for row in rows if row[:2].rstrip() in (">", "E")] or rows
+    marked = [
+        _FOR_LINTERS.sub("", row) if row.startswith(">") else row for row in rows if row[:2].rstrip() in (">", "E")
+    ] or rows
     return [*marked[:_MESSAGE_LINES], *(["…"] if len(marked) > _MESSAGE_LINES else [])]
 
 
@@ -115,7 +119,7 @@ def fault(record: Record, out: Path) -> str:
     after = f" after {plural(len(record['turns']), 'turn')}" if record["turns"] else ""
     return (
         f"could not be played to its end by {_who(record)}{after} (not counted as unsolved)\n"
-        f"{error['message']}\n" + "\n".join(_more(record, out))
+        f"{error['message']}\n{_more(record, out)}"
     )
 
 

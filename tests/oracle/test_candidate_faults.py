@@ -270,6 +270,7 @@ def test_a_failure_is_told_by_the_tests_own_lines_alone(bare: Sandbox) -> None:
     assert "E       ZeroDivisionError: integer division or modulo by zero" in raised
     assert differs[0] == "call: candidate = <the candidate>"
     assert [line for line in differs if "assert_equivalent(candidate.m.f(1), 2)" in line]
+    assert "E       Mismatch: result is 1, expected 2" in differs
     assert not [line for line in (*raised, *differs) if line.startswith("<_recode")]
 
 

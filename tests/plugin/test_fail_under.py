@@ -53,7 +53,7 @@ def test_terminal_exit_status_and_junit_agree(
     message = f"50.0 % solved (2 judged), at least {limit} % wanted"
     text = (pytester.path / "junit.xml").read_text()
     assert f'<property name="recode_fail_under" value="recode: {message}"' in text
-    assert 'type="pytest.xfail" message="not solved in 1 turn by agent tiny_agents:THIRD_TIME; transcript: ' in text
+    assert 'type="pytest.xfail" message="not solved in 1 turn by agent tiny_agents:THIRD_TIME; more: ' in text
     assert message in words(result)
     assert (f"FAILED recode::at least {limit} % solved" in words(result)) == (status == 1)
 

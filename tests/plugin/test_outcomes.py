@@ -52,7 +52,8 @@ def test_unsolved_fails_with_a_text_for_people(
     assert " not solved in 2 turns by agent tiny_agents:NEVER" in text
     assert "turn 1 feedback - 1 of 2 cases pass turn 2 feedback L0 1 of 2 cases pass" in text
     assert "still failing: answer.half: 1 of 1 cases" in text
-    assert f"transcript: {pytester.path / 'out' / record['transcript']}" in text
+    assert text.count(str(pytester.path / "out" / record["transcript"])) == 1
+    assert f"more: pytest-recode show {pytester.path / 'out' / record['transcript']}" in text
     assert "scaled %" not in text  # such a task has no lines
 
 

@@ -106,7 +106,7 @@ def test_tampering_is_counted_and_named_and_told(
     told = " ".join(turn["tampering"])
     assert told
     assert f"tampering in turn 1, which therefore is not solved: {told} " in text
-    assert " transcript: " in text
+    assert " more: pytest-recode show " in text
     assert "still failing" not in text
     name = record["nodeid"].partition("::")[2]
     assert f"tampering: 1 episode: {name}" in text

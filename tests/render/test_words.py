@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.faults import ModelFault
-from pytest_recode.render.words import causes, error_kind_text, waits, weaker
+from pytest_recode.render.words import causes, error_kind_text, essence, waits, weaker
 from pytest_recode.verdict import legible
 from tests.messages import assert_message
 
@@ -23,6 +23,19 @@ def test_lone_surrogates_are_escaped_and_words_are_not() -> None:
 
 def test_what_turns_the_reading_direction_is_escaped() -> None:
     assert legible("a\u202eb") == "a\\u202eb"
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("    with pytest.raises(ValueError):  # noqa: PT011", "    with pytest.raises(ValueError):"),
+        ("    assert f(1) == 2  # type: ignore[no-untyped-call]  # noqa", "    assert f(1) == 2"),
+        ("    assert f(1) == 2  # the type of a sum", "    assert f(1) == 2  # the type of a sum"),
+        ("    assert f('# noqa') == 2", "    assert f('# noqa') == 2"),
+    ],
+)
+def test_a_failing_line_is_shown_without_comments_for_linters(line: str, shown: str) -> None:
+    assert essence(f"def test():\n>{line}\nE   AssertionError: no") == [f">{shown}", "E   AssertionError: no"]
 
 
 @pytest.mark.parametrize(

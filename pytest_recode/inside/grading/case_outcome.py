@@ -23,6 +23,8 @@ from . import candidate_error, interface_names, symptoms
 MAX_MESSAGE = 20_000  # characters of a case's message
 _ADDRESS = re.compile(r"(?<=\bat )0x[0-9a-f]+", re.IGNORECASE)  # numpy writes capitals
 """The address of an object in a traceback. It differs in every grading, but a seed must repeat the whole message."""
+_INTERNAL = re.compile(r"\b_recode(?:\.\w+)+\.(?=[A-Z]\w*\b)")
+"""The module of an exception of this package, which pytest writes before its name."""
 
 
 def case_id(nodeid: str) -> str:
@@ -208,7 +210,7 @@ def text_of(report: Any) -> str:
     if report.outcome == "skipped":
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
         return f"skipped ({reason}), which does not count as a pass"
-    return _ADDRESS.sub("…", str(report.longreprtext))
+    return _INTERNAL.sub("", _ADDRESS.sub("…", str(report.longreprtext)))
 
 
 def _kind(error: BaseException | None) -> str:
