@@ -105,6 +105,8 @@ class _SeparateGrading:
         self.still_run = still_run
         self.only = only
         self.kept = kept
+        self.parts = parts
+        self.reference_passed: dict[int, bool] = {}  # by block, where that decides who is at fault
         self.tests = parts.tests
         self.reference = {**parts.repo, **parts.reference}
         self.progress = _Progress()
@@ -113,6 +115,7 @@ class _SeparateGrading:
         self.order: list[str] = []  # of these cases
         self.collected_blocks: set[int] = set()  # those whose graders have collected the tests
         files = candidate_files(parts, targets, task.targets)
+        self.is_reference = files == candidate_files(parts, parts.reference, task.targets)
         entropy = _candidate_entropy(seed)
         deadline = self.start + task.limits.grading_seconds
         self.switchboard = Switchboard(sandbox, task.environment, task.limits, files, entropy, deadline)
@@ -129,7 +132,10 @@ class _SeparateGrading:
             self._take_note(self.kept.collected)
         try:
             while not self.progress.interfaces or self._cases_left():
-                self._grade()
+                try:
+                    self._grade()
+                except _NoVerdictError as fault:
+                    self._fail_or_raise(fault)
         finally:
             self.switchboard.close()
         progress = self.progress
@@ -314,14 +320,15 @@ class _SeparateGrading:
     def _without_answer(self, text: str, *, late: bool = False) -> NoReturn:
         """Handle a failure that no answer of the candidate's in this case can have caused.
 
-        An answer in an earlier case of the same grader can be the cause (memory, disk, time, state that the tests
-        keep). Then a new grader, in which no candidate has answered yet, runs the case again.
+        An answer in an earlier case of the same grader can be the cause (memory, disk, state that the tests keep), and
+        the time that earlier answers took, also to another grader. Then a new grader, in which no candidate has answered
+        yet, runs the case again.
         """
         case = self.progress.open
         if late and self.answered_seconds * 2 >= self.limits.grading_seconds:
             self._out_of_time()
-        if not self.answered_before:
-            raise GraderError(legible(text))
+        if not (self.answered_before or (late and self.answered_seconds)):
+            raise _NoVerdictError(legible(text))
         if late and self.extended:
             self._out_of_time()
         if late:
@@ -331,6 +338,42 @@ class _SeparateGrading:
             self.answered_seconds += time.monotonic() - case.since
             self.progress.open = None
         raise _GraderEndedError
+
+    def _fail_or_raise(self, fault: _NoVerdictError) -> None:
+        """Fail the running case if the reference passes where the candidate got no verdict; raise the fault otherwise.
+
+        What the tests keep of an answer, or lack because an answer ended their grader, can leave a later case without a verdict.
+        """
+        case = self.progress.open
+        if case is None or not (case.answered or self.answered_seconds) or not self._reference_passes():
+            raise fault
+        self._close(case, Outcome.FAILED, "assertion", f"{fault}\n\nThe reference passes this case.")
+        self._stop_if(failed=True, kind="assertion")
+
+    def _reference_passes(self) -> bool:
+        """Whether the reference passes the cases of this block with the same seed, in sandboxes of its own."""
+        if self.is_reference:
+            return False
+        if self.block not in self.reference_passed:
+            began = time.monotonic()
+            order = self.progress.interfaces if self.only is None else self.only
+            cases = [case for case in order if self.progress.blocks.get(case) == self.block]
+            try:
+                verdict = judge_separate(
+                    self.task,
+                    self.parts,
+                    self.parts.reference,
+                    self.sandbox,
+                    seed=self.seed,
+                    fresh=self.fresh,
+                    stop_at_failure=True,
+                    only=cases,
+                )
+                self.reference_passed[self.block] = verdict.passed == len(cases)
+            except GraderError:
+                self.reference_passed[self.block] = False
+            self.switchboard.deadline += time.monotonic() - began
+        return self.reference_passed[self.block]
 
     def _out_of_time(self) -> NoReturn:
         """The candidate used up the time of the grading: the remaining cases fail without being run."""
@@ -510,6 +553,10 @@ class _SeparateGrading:
         if not self.progress.interfaces or missing:
             left = f"{', '.join(missing[:5])} never ran" if missing else "it collected no cases"
             self._grader_ended(f"the grader ended too early: {left}", "died")
+
+
+class _NoVerdictError(GraderError):
+    """A case gave no verdict, and nothing that the candidate answered to this grader can be the cause."""
 
 
 class _GraderEndedError(Exception):
