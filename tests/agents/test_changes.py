@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_recode.records.checkpoint import Changes
+from pytest_recode.task import Limits
 from tests.agents.conftest import Open
 from tests.agents.scripted import REPO
 
@@ -53,6 +54,36 @@ def test_a_file_in_the_place_of_a_directory_and_the_other_way_round(open_workspa
     second.lay(kept)
     assert second.changes() == kept
     assert second.read("lib") == "file\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(f"touch '{'😀' * 63}' '{'一' * 85}' '{'x' * 255}'", id="the longest names"),
+        pytest.param("mkdir .tool.recode-new; touch .tool.recode-new/x tool", id="names of unfinished files"),
+        pytest.param(
+            "touch -- made .hidden '-rf' ' ' '\\'; chmod 4755 made; chmod 400 .hidden", id="odd names and modes"
+        ),
+    ],
+)
+def test_whatever_files_there_are_can_be_put_back(open_workspace: Open, command: str) -> None:
+    first, second = open_workspace(), open_workspace()
+    assert first.run(command).status == 0
+    kept = first.changes()
+    assert kept.whole
+    assert len(kept.files) > 1
+    second.lay(Changes(files=dict(sorted(kept.files.items())), removed=kept.removed))
+    assert second.changes() == kept
+
+
+def test_files_that_fill_the_disk_can_be_put_back(open_walled: Open) -> None:
+    limits, files = Limits(disk_mb=32), {"solver.py": b"", "data": bytes(20 << 20)}
+    first, second = (open_walled(files=files, limits=limits) for _ in range(2))
+    assert first.run("echo > data; head -c 25M /dev/zero > a").status == 0
+    kept = first.changes()
+    second.lay(kept)
+    assert second.changes() == kept
+    assert kept.whole
 
 
 def test_a_change_that_hides_its_time_is_one(open_workspace: Open) -> None:

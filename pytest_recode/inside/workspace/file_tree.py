@@ -109,7 +109,7 @@ class Tree:
             raise Refusal("the workspace itself is a directory: give the path of a file")
         where = self._directory(parts[:-1], make=True)
         name, path = parts[-1], "/".join(parts)
-        fresh = f".{name[:100]}.recode-new"
+        fresh = f".{os.urandom(8).hex()}.recode-new"  # a name that no command has chosen, of a length that fits
         try:
             try:
                 old = os.stat(name, dir_fd=where, follow_symlinks=False)

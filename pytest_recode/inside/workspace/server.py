@@ -124,8 +124,11 @@ class _Workspace:
         return {"files": found, "removed": removed, "whole": not notes}
 
     def op_lay(self, files: dict[str, list[Any]], removed: list[str]) -> bool:
-        """Apply changes of `op_changes` to a workspace that was just opened."""
-        for path in removed:
+        """Apply changes of `op_changes` to a workspace that was just opened.
+
+        What is replaced is removed first: a disk that had room for the files after the changes may have none for both.
+        """
+        for path in [*removed, *(self.untouched.keys() & files.keys())]:
             with _Guard(path):
                 self.tree.remove(path)
         for path, (data, mode) in files.items():
