@@ -36,7 +36,7 @@ class Comparison:
     neither: int
     first: float  # solved share, mean over pairs
     second: float
-    difference: float  # second minus first
+    difference: float  # first minus second: above 0, the first is better
     interval: Interval  # of the difference; excludes 0 exactly if p < 0.05
     p: float
     units: str  # units that the test treats as independent: "12 tasks", "20 papers"
@@ -70,7 +70,7 @@ def tested(first: Sequence[Attempt], second: Sequence[Attempt], *, within: int |
             scaled=False,
         )
         return Tested(units=tuple(whole), item=item, words=passing.units(known.values()))
-    whole = [Unit(change=after - before) for before, after in pairs.values()]
+    whole = [Unit(change=one - other) for one, other in pairs.values()]
     return Tested(units=tuple(whole), item=None, words=_tasks(len(pairs)))
 
 
@@ -79,11 +79,11 @@ def turns(pairs: Sequence[tuple[str, bool, bool]], *, unpaired: int) -> Comparis
     if not pairs:
         return None
     changes: dict[str, tuple[int, int]] = {}
-    for task, before, after in pairs:
+    for task, one, other in pairs:
         change, weight = changes.get(task, (0, 0))
-        changes[task] = (change + after - before, weight + 1)
+        changes[task] = (change + one - other, weight + 1)
     found = paired([Unit(change=Fraction(change), weight=weight) for change, weight in changes.values()])
-    scores = [(task, (Fraction(before), Fraction(after))) for task, before, after in pairs]
+    scores = [(task, (Fraction(one), Fraction(other))) for task, one, other in pairs]
     return _comparison(scores, found, _tasks(len(changes)), len(changes), unpaired)
 
 
@@ -97,12 +97,12 @@ def _comparison(
     return Comparison(
         pairs=len(pairs),
         unpaired=unpaired,
-        both=sum(before == after > 0 for _, (before, after) in pairs),
-        only_first=tuple(task for task, (before, after) in pairs if before > after),
-        only_second=tuple(task for task, (before, after) in pairs if after > before),
-        neither=sum(before == after == 0 for _, (before, after) in pairs),
-        first=float(sum(before for _, (before, _) in pairs) / len(pairs)),
-        second=float(sum(after for _, (_, after) in pairs) / len(pairs)),
+        both=sum(one == other > 0 for _, (one, other) in pairs),
+        only_first=tuple(task for task, (one, other) in pairs if one > other),
+        only_second=tuple(task for task, (one, other) in pairs if other > one),
+        neither=sum(one == other == 0 for _, (one, other) in pairs),
+        first=float(sum(one for _, (one, _) in pairs) / len(pairs)),
+        second=float(sum(other for _, (_, other) in pairs) / len(pairs)),
         difference=found.value,
         interval=found.interval,
         p=found.p,

@@ -29,7 +29,7 @@ class Means:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowGate:
-    """A row of the run against the same row of the baseline. `compared` is None, and so are cost and turns, without a task to compare.
+    """A row of the run against the same row of the baseline, which is the second one of `compared`. That is None, and so are cost and turns, without a task to compare.
 
     `p`: adjusted for the number of rows. `enough`: the number of tasks that would suffice for another verdict than "too few tasks to
     tell"; None for other verdicts, and if it is above MOST_TASKS.
@@ -54,11 +54,11 @@ class RowGate:
     @property
     def lost(self) -> tuple[str, ...]:
         """Tasks that the run solved less often than the baseline."""
-        return self.compared.only_first if self.compared else ()
+        return self.compared.only_second if self.compared else ()
 
     @property
     def gained(self) -> tuple[str, ...]:
-        return self.compared.only_second if self.compared else ()
+        return self.compared.only_first if self.compared else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,8 +175,8 @@ class _Pair:
         same = [task for task in common if task not in self.changed]
         self.tasks = [task for task in same if _played(self.old[task]) and _played(self.fresh[task])]
         self.errors_before = tuple(task for task in same if not _played(self.old[task]))
-        self.first = [one for task in self.tasks for one in _attempts(before, self.old[task])]
-        self.second = [one for task in self.tasks for one in _attempts(now, self.fresh[task])]
+        self.first = [one for task in self.tasks for one in _attempts(now, self.fresh[task])]
+        self.second = [one for task in self.tasks for one in _attempts(before, self.old[task])]
         self.compared = compare(self.first, self.second)
 
     def means(self, value: Callable[[Outcome], Fraction | None]) -> Means | None:
@@ -221,7 +221,7 @@ def _row(pair: _Pair, p: float | None, rows: int) -> RowGate:
         missing=tuple(task for task in pair.old if task not in pair.fresh),
         errors=tuple(errors),
         errors_before=pair.errors_before,
-        reasons={task: pair.reason(task) for task in (result.only_first if result else ())}
+        reasons={task: pair.reason(task) for task in (result.only_second if result else ())}
         | {name: each.reason for name, each in errors.items()},
         differs=tuple(
             f"{fact} {was[fact]} / {is_now[fact]}" for fact in was if fact in is_now and was[fact] != is_now[fact]

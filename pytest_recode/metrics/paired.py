@@ -36,7 +36,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """Second minus first, as a share; `p` < 0.05 exactly if `interval` (95 %) excludes 0."""
+    """First minus second, as a share; `p` < 0.05 exactly if `interval` (95 %) excludes 0."""
 
     value: float
     interval: Interval

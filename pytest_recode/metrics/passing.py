@@ -150,8 +150,8 @@ def ablation(with_paper: Iterable[Attempt], without: Iterable[Attempt]) -> Ablat
         plain_without=float(sum(other[task][1] for task in both) / len(both)),
         scaled_with=float(sum(one[task][0].lines * one[task][1] for task in both) / lines),
         scaled_without=float(sum(one[task][0].lines * other[task][1] for task in both) / lines),
-        plain=contrast(other, one, scaled=False),
-        scaled=contrast(other, one, scaled=True),
+        plain=contrast(one, other, scaled=False),
+        scaled=contrast(one, other, scaled=True),
         units=units(one[task][0] for task in both),
         only_with=tuple(task for task in both if one[task][1] > other[task][1]),
         only_without=tuple(task for task in both if one[task][1] < other[task][1]),
@@ -163,7 +163,7 @@ Scored = Mapping[str, tuple[Snippet, Fraction]]
 
 
 def contrast(first: Scored, second: Scored, *, scaled: bool) -> Difference:
-    """`second` minus `first` on the snippets that both have, by papers (with fewer than FEW_PAPERS papers, by snippets)."""
+    """`first` minus `second` on the snippets that both have, by papers (with fewer than FEW_PAPERS papers, by snippets)."""
     whole, item = contrast_units(first, second, scaled=scaled)
     return paired(whole, item=item)
 
@@ -176,7 +176,7 @@ def contrast_units(first: Scored, second: Scored, *, scaled: bool) -> tuple[list
     for task, snippet in both.items():
         weight = snippet.lines if scaled else 1
         change, total = changes.get(unit[task], (Fraction(), 0))
-        changes[unit[task]] = (change + weight * (second[task][1] - first[task][1]), total + weight)
+        changes[unit[task]] = (change + weight * (first[task][1] - second[task][1]), total + weight)
     whole = [Unit(change=change, weight=weight) for change, weight in changes.values()]
     return whole, Fraction(sum(unit.weight for unit in whole), len(both))
 

@@ -18,7 +18,7 @@ from pytest_recode.records.episode_summary import EpisodeSummary
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replays:
-    """Replayed turns of one Row. In comparisons, the original turn is the first side, and the replay the second.
+    """Replayed turns of one Row. In comparisons, the replay is the first side, and the original turn the second.
 
     A pair is a played replay with its original. `errors` counts replays that could not be played, and `unpaired` those whose
     stored run is not among the files.
@@ -51,10 +51,10 @@ def replays(replayed: Sequence[Attempt], episodes: Iterable[Attempt]) -> Replays
         errors=len(replayed) - len(played),
         unpaired=unpaired,
         solved=sum(attempt.outcome == "solved" for attempt in played),
-        solving=turns([(task, really.solved, again.solved) for task, again, _, really in pairs], unpaired=unpaired),
+        solving=turns([(task, again.solved, really.solved) for task, again, _, really in pairs], unpaired=unpaired),
         gaining=turns(
             [
-                (task, really.passed > before.passed, again.passed > before.passed)
+                (task, again.passed > before.passed, really.passed > before.passed)
                 for task, again, before, really in pairs
             ],
             unpaired=unpaired,

@@ -53,8 +53,8 @@ def _numbers(row: RowGate) -> str:
         return ""
     low, high = result.interval
     return (
-        f"; {100 * result.first:.1f} % solved before, {100 * result.second:.1f} % now,"
-        f" difference {100 * result.difference:+.1f} points (95 %: {100 * low:+.1f} to {100 * high:+.1f}; p {row.p:.3f}; by {result.units})"
+        f"; {100 * result.first:.1f} % solved now, {100 * result.second:.1f} % before,"
+        f" now - before {100 * result.difference:+.1f} points (95 %: {100 * low:+.1f} to {100 * high:+.1f}; p {row.p:.3f}; by {result.units})"
     )
 
 

@@ -97,7 +97,7 @@ def _scores(scores: Sequence[Score]) -> Iterator[str]:
 def _gate(found: Gate) -> Iterator[str]:
     yield "### Compared with the baseline"
     yield f"{_mark(found.passed)}: {text(gate_lines.conclusion(found))}"
-    heads = ["row", "verdict", "tasks", "% before", "% now", "difference", "95 %", "p", "lost", "gained"]
+    heads = ["row", "verdict", "tasks", "% now", "% before", "now - before", "95 %", "p", "lost", "gained"]
     yield _table(heads, [list(_row(row)) for row in found.rows])
     listed = [
         f"- {text(name(row.key))}: {text(line, _OF_A_LIST)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -66,53 +66,52 @@ def _contrast(result: Comparison) -> dict[str, Any]:
         "difference_interval": percents(result.interval),
         "p": result.p,
         "units": result.units,
-        "lost": list(result.only_first),
-        "won": list(result.only_second),
+        "won": list(result.only_first),
+        "lost": list(result.only_second),
     }
 
 
-def _contrast_columns(first: str, second: str, did: str, *, adjusted: bool) -> tuple[Column, ...]:
+def _contrast_columns(first: str, second: str, did: str, what: str, *, adjusted: bool) -> tuple[Column, ...]:
     return (
         *columns("count", pairs="pairs", unpaired="unpaired", both="both"),
         *columns("count", only_first=f"only {first}", only_second=f"only {second}", neither="neither"),
-        *columns("points", difference=f"{second} - {first}"),
+        *columns("points", difference=f"{first} - {second}"),
         *columns("interval", difference_interval="95 %"),
-        *columns("p", p="p", **({"p_holm": "p Holm"} if adjusted else {})),
+        *columns("p", p="p", **({"p_holm": "p adjusted"} if adjusted else {})),
         Column(key="units", head="test by", fold=True),
-        *columns("list", lost=f"{did} by the {first} alone", won=f"{did} by the {second} alone"),
+        *columns("list", won=f"{did} by the {first} {what} alone", lost=f"{did} by the {second} {what} alone"),
     )
 
 
 def _comparisons(rows: Rows, base: Row | None) -> Table | None:
     found = []
-    for one, other in _against(base, rows) if base else default_pairs(rows):
-        first_turn = one.published or other.published
-        result = compare(rows[one], rows[other], within=1 if first_turn else None)
-        if result is not None:
-            found.append(
-                {
-                    "label": f"{name(one)} / {name(other)}",
-                    "first": name(one),
-                    "second": name(other),
-                    "differ": "; ".join(differences((one, rows[one]), (other, rows[other]))) or "nothing recorded",
-                    "solved_in": "first turn" if first_turn else "the end",
-                    **_contrast(result),
-                }
-            )
+    for one, other, result, first_turn in compared(rows, base):
+        found.append(
+            {
+                "label": f"{name(one)} / {name(other)}",
+                "first": name(one),
+                "second": name(other),
+                "differ": "; ".join(differences((one, rows[one]), (other, rows[other]))) or "nothing recorded",
+                "solved_in": "first turn" if first_turn else "the end",
+                **_contrast(result),
+            }
+        )
     if not found:
         return None
-    notes = [_AGREE]
+    first, second = ("row", "base") if base else ("better", "other")
+    notes = [f"{first} - {second}: above 0, the {first} is better than the base" if base else _BETTER, _AGREE]
     if any(one["solved_in"] == "first turn" for one in found):
         notes.append("published results have one turn: such pairs are compared by the first turn (Pass@1)")
     return Table(
         name="comparisons",
         title="Comparisons of rows, task by task, on the tasks that both played",
         columns=(
-            Column(key="first", head="first", fold=len(found) > 1),
-            *columns("text", second="second", differ="differ in (first / second)"),
+            Column(key="first", head=first, fold=len(found) > 1 and base is None),
+            Column(key="second", head=second, fold=len(found) > 1 and base is not None),
+            *columns("text", differ=f"differ in ({first} / {second})"),
             Column(key="solved_in", head="solved in", fold=True),
-            *columns("percent", first_share="first %", second_share="second %"),
-            *_contrast_columns("first", "second", "solved", adjusted=len(found) > 1),
+            *columns("percent", first_share=f"{first} %", second_share=f"{second} %"),
+            *_contrast_columns(first, second, "solved", "row", adjusted=len(found) > 1),
         ),
         rows=tuple(_adjusted(found)),
         notes=tuple(notes),
@@ -120,6 +119,7 @@ def _comparisons(rows: Rows, base: Row | None) -> Table | None:
 
 
 _AGREE = "p and 95 % come from one test: the interval excludes 0 exactly if p < 0.05 (docs/reference/metrics.md)"
+_BETTER = "the better row of each pair is the first"
 _NAMED = 8
 
 
@@ -132,8 +132,24 @@ def _adjusted(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(found)
 
 
+def compared(rows: Rows, base: Row | None = None) -> Iterator[tuple[Row, Row, Comparison, bool]]:
+    """The pairs that played a common task, with their comparison, and whether it is by the first turn, the only one of published results.
+
+    The better row of a pair is the first, so that its difference is not below 0; with a `base`, the base is the second.
+    """
+    for one, other in _against(base, rows) if base else default_pairs(rows):
+        first_turn = one.published or other.published
+        within = 1 if first_turn else None
+        result = compare(rows[one], rows[other], within=within)
+        if result is not None and result.difference < 0 and base is None:
+            one, other = other, one
+            result = compare(rows[one], rows[other], within=within)
+        if result is not None:
+            yield one, other, result, first_turn
+
+
 def _against(base: Row, rows: Rows) -> list[tuple[Row, Row]]:
-    return [(base, row) for row in rows if row is not base and row.format == base.format]
+    return [(row, base) for row in rows if row is not base and row.format == base.format]
 
 
 def default_pairs(rows: Rows) -> list[tuple[Row, Row]]:
@@ -213,8 +229,8 @@ def _replays(rows: Rows, episodes: Sequence[Attempt]) -> Table | None:
                     "tokens": took.tokens,
                     "cost_usd": took.cost_usd,
                     "what": what,
-                    "share_played": percent((result.both + len(result.only_first)) / pairs) if result else None,
-                    "share_replayed": percent((result.both + len(result.only_second)) / pairs) if result else None,
+                    "share_played": percent((result.both + len(result.only_second)) / pairs) if result else None,
+                    "share_replayed": percent((result.both + len(result.only_first)) / pairs) if result else None,
                     **(_contrast(result) if result else {"pairs": 0, "unpaired": one.unpaired, "lost": [], "won": []}),
                 }
             )
@@ -229,7 +245,7 @@ def _replays(rows: Rows, episodes: Sequence[Attempt]) -> Table | None:
             *columns("text", played_level="played with", feedback="replayed with", what="turns that"),
             *columns("percent", share_played="played %", share_replayed="replayed %"),
             *columns("count", replayed="replays", errors="errors"),
-            *_contrast_columns("played", "replayed", "done", adjusted=len(found) > 1),
+            *_contrast_columns("replayed", "played", "done", "turn", adjusted=len(found) > 1),
             *columns("count", tokens="tokens"),
             *columns("money", cost_usd="cost $"),
         ),

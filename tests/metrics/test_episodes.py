@@ -171,7 +171,7 @@ def test_two_rows_against_each_other() -> None:
 def test_a_clear_difference_is_seen() -> None:
     names = [f"t{n}" for n in range(12)]
     found = compare(
-        attempts(*(record(name, (0,)) for name in names)), attempts(*(record(name, (4,)) for name in names))
+        attempts(*(record(name, (4,)) for name in names)), attempts(*(record(name, (0,)) for name in names))
     )
     assert found is not None
     assert found.difference == 1.0

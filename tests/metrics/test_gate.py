@@ -70,7 +70,8 @@ def test_the_numbers_are_those_of_the_report(compared: Compare, tmp_path: Path) 
     [row] = found.rows
     sources = read([tmp_path / "before", tmp_path / "now"])
     attempts = [attempt for source in sources for attempt in source.attempts]
-    table = tables(rows(attempts), {}, attempts)["comparisons"]()
+    both = rows(attempts)
+    table = tables(both, {}, attempts, base=next(iter(both)))["comparisons"]()
     assert table is not None
     assert row.compared is not None
     [reported] = table.rows
@@ -195,7 +196,7 @@ def test_the_command_says_what_it_found_by_its_exit_status(tmp_path: Path, capsy
         output.splitlines()[0]
         == f"baseline {file}: failed: m, L0, with paper, recode [directory] is worse than the baseline"
     )
-    assert "100.0 % solved before, 0.0 % now, difference -100.0 points" in output
+    assert "0.0 % solved now, 100.0 % before, now - before -100.0 points" in output
     assert "lost: t00, t01, t02, t03, t04, t05" in output
     for place in range(6):
         assert_line(output, f"t0{place}:", "1 of 4 cases pass after turn 2", "the first that fails: t::1 (mismatch)")

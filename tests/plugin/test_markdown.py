@@ -168,6 +168,6 @@ def test_all_lost_tasks_are_named(tmp_path: Path) -> None:
     before, now = (baseline.of_run(tmp_path / which) for which in ("before", "now"))
     page = markdown.summary([], [], wanted=0, gate=gate(now, before, conditions(["worse"], "")), tests=[])
     assert "**failed**: baseline " in page
-    assert "| worse | 90 | 100.0 | 0.0 | -100.0 |" in page
+    assert "| worse | 90 | 0.0 | 100.0 | -100.0 |" in page
     [line] = [line for line in page.splitlines() if "lost\\: " in line]
     assert line.count("task\\-") == 90

@@ -57,7 +57,7 @@ def test_models_at_each_level_and_levels_of_each_model(tmp_path: Path) -> None:
 def test_a_base_is_compared_with_every_other_row(tmp_path: Path) -> None:
     grid = [one for model in "mn" for level in ("L0", "L4") for one in played(model, level, 4)]
     found = read_rows(run(tmp_path / "run", grid))
-    assert pairs(comparisons(found, "n, L4")) == [("n, L4", other) for other in ("m, L0", "m, L4", "n, L0")]
+    assert pairs(comparisons(found, "n, L4")) == [(other, "n, L4") for other in ("m, L0", "m, L4", "n, L0")]
     with pytest.raises(UserError) as several:
         report_pairs.base_row(found, "m")
     assert_message(str(several.value), "--base=m", "2 rows", "m, L0", "m, L4")
@@ -115,7 +115,7 @@ def test_attempts_are_no_tasks(tmp_path: Path) -> None:
         )
     )
     [row] = comparisons(found).rows
-    assert (row["p"], row["pairs"], row["only_second"], row["units"]) == (0.0625, 5, 5, "5 tasks")
+    assert (row["p"], row["pairs"], row["only_first"], row["units"]) == (0.0625, 5, 5, "5 tasks")
     assert row["difference_interval"][0] <= 0
 
 
@@ -129,7 +129,24 @@ def test_attempts_that_one_side_lacks_leave_the_task_compared(tmp_path: Path) ->
     theirs = [record("a", (0,), model="n"), record("b", (4,), model="n"), record("c", (4,), model="n")]
     [row] = comparisons(read_rows(run(tmp_path / "run", [*mine, *theirs]))).rows
     assert (row["pairs"], row["unpaired"], row["both"], row["only_first"]) == (2, 1, 1, 1)
-    assert (row["first_share"], row["second_share"], row["difference"]) == (75.0, 50.0, -25.0)
+    assert (row["first_share"], row["second_share"], row["difference"]) == (75.0, 50.0, 25.0)
+
+
+@pytest.mark.parametrize("order", ["mn", "nm"])
+def test_the_better_row_is_the_first_and_a_base_the_second(tmp_path: Path, order: str) -> None:
+    solved = {"m": 2, "n": 6}
+    found = read_rows(run(tmp_path / "run", [one for model in order for one in played(model, "L0", solved[model])]))
+    table = comparisons(found)
+    [row] = table.rows
+    assert pairs(table) == [("n, L0", "m, L0")]
+    assert (row["first_share"], row["second_share"], row["difference"]) == (75.0, 25.0, 50.0)
+    assert (row["won"], row["lost"]) == (["c", "d", "e", "f"], [])
+    assert {"better", "other", "better - other"} <= {column.head for column in table.columns}
+    for base, difference in (("m, L0", 50.0), ("n, L0", -50.0)):
+        table = comparisons(found, base)
+        [row] = table.rows
+        assert (str(row["second"]).startswith(base), row["difference"]) == (True, difference)
+        assert {"row", "base", "row - base"} <= {column.head for column in table.columns}
 
 
 def test_several_comparisons_are_adjusted(tmp_path: Path) -> None:
@@ -139,7 +156,7 @@ def test_several_comparisons_are_adjusted(tmp_path: Path) -> None:
             [*played("m", "L0", 0), *played("n", "L0", 8), *played("o", "L0", 6), *played("p", "L0", 1)],
         )
     )
-    by_model = {str(row["second"])[0]: (row["p"], row["p_holm"]) for row in comparisons(found).rows}
+    by_model = {str(row["first"])[0]: (row["p"], row["p_holm"]) for row in comparisons(found).rows}
     assert by_model == {"n": (2 / 256, 6 / 256), "o": (2 / 64, 4 / 64), "p": (1.0, 1.0)}
     one = comparisons(read_rows(run(tmp_path / "two", [*played("m", "L0", 0), *played("n", "L0", 8)])))
     assert "p_holm" not in {column.key for column in one.columns}

@@ -96,7 +96,7 @@ def _contrasts(
     best: Row, others: Sequence[Row], rows: Rows, names: Mapping[Row, str]
 ) -> tuple[tuple[Contrast, ...], str]:
     """The contrasts, and a sentence if no difference could be significant with so few tasks and so many rows."""
-    results = [compare(rows[other], rows[best]) for other in others]
+    results = [compare(rows[best], rows[other]) for other in others]
     tested = [result for result in results if result is not None]
     # The best row was chosen among all pairs, so the p values are adjusted for all of them
     everything = (len(others) + 1) * len(others) // 2
@@ -129,7 +129,7 @@ def _contrast(other: str, differ: str, result: Comparison | None, adjusted: floa
         differ=differ,
         difference=shown("points", 100 * result.difference),
         interval=shown("interval", (100 * result.interval[0], 100 * result.interval[1])),
-        tasks=f"{len(result.only_second)} / {len(result.only_first)} of {result.pairs}",
+        tasks=f"{len(result.only_first)} / {len(result.only_second)} of {result.pairs}",
         p=shown("p", result.p),
         p_adjusted=shown("p", adjusted),
         significant=adjusted < LEVEL,

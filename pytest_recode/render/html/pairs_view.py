@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from pytest_recode.metrics.attempt import Attempt, Row, TurnScore
-from pytest_recode.metrics.compare import Comparison, compare
+from pytest_recode.metrics.compare import Comparison
 from pytest_recode.metrics.intervals import holm
 from pytest_recode.metrics.rows import differences
 from pytest_recode.render.html.answer import LEVEL
 from pytest_recode.render.html.matrix import outcome_text
 from pytest_recode.render.html.names import Pages, episode_key
 from pytest_recode.render.report import shown
-from pytest_recode.render.report_pairs import default_pairs
+from pytest_recode.render.report_pairs import compared
 from pytest_recode.render.report_table import Rows
 
 
@@ -61,37 +61,26 @@ class Pair:
 
 def pair_views(rows: Rows, names: Mapping[Row, str], pages: Pages) -> tuple[Pair, ...]:
     """The pairs of the user's own rows that differ in one thing. Their p values are adjusted for their number."""
-    known = list(_compared(rows))
+    known = [(one, other, result) for one, other, result, _ in compared(rows)]
     adjusted = holm([result.p for _, _, result in known])
     return tuple(
         Pair(
             first=names[one],
             second=names[other],
             differ="; ".join(differences((one, rows[one]), (other, rows[other]))) or "nothing recorded",
-            first_share=shown("percent", 100 * result.second),
-            second_share=shown("percent", 100 * result.first),
+            first_share=shown("percent", 100 * result.first),
+            second_share=shown("percent", 100 * result.second),
             difference=shown("points", 100 * result.difference),
             interval=shown("interval", (100 * result.interval[0], 100 * result.interval[1])),
             p=shown("p", result.p),
             p_adjusted=shown("p", p),
             test=_test(names[one], names[other], result, p),
             numbers=_numbers(names[one], names[other], result),
-            won=tuple(_changed(result.only_second, rows[one], rows[other], pages)),
-            lost=tuple(_changed(result.only_first, rows[one], rows[other], pages)),
+            won=tuple(_changed(result.only_first, rows[one], rows[other], pages)),
+            lost=tuple(_changed(result.only_second, rows[one], rows[other], pages)),
         )
         for (one, other, result), p in zip(known, adjusted, strict=True)
     )
-
-
-def _compared(rows: Rows) -> Iterator[tuple[Row, Row, Comparison]]:
-    """The pairs with the better row first, and by how much it is better than the second."""
-    for one, other in default_pairs(rows):
-        better, worse = one, other
-        if (result := compare(rows[worse], rows[better])) is not None and result.difference < 0:
-            better, worse = other, one
-            result = compare(rows[worse], rows[better])
-        if result is not None:
-            yield better, worse, result
 
 
 def _test(first: str, second: str, result: Comparison, p: float) -> str:
@@ -110,8 +99,8 @@ def _numbers(first: str, second: str, result: Comparison) -> tuple[tuple[str, st
     return (
         ("tasks that both played", str(result.pairs)),
         ("solved equally often", str(result.both)),
-        (f"solved more often by {first}", str(len(result.only_second))),
-        (f"solved more often by {second}", str(len(result.only_first))),
+        (f"solved more often by {first}", str(len(result.only_first))),
+        (f"solved more often by {second}", str(len(result.only_second))),
         ("solved by neither", str(result.neither)),
         ("played by only one of them, not counted", str(result.unpaired)),
     )
