@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from pytest_recode.faults import ModelError, ModelFault, UserError
 from pytest_recode.models import Embedded, Ledger, ModelContext, Reach, Reply, Usage
+from pytest_recode.models.address import is_local
 from pytest_recode.models.answers import failed_choice, opaque_of, text_of, tool_calls
 from pytest_recode.models.chat_format import ChatRequest, response_format
 from pytest_recode.models.client import answer_limit, cost, litellm, priced, timeout, vectors_of, window, within
@@ -131,7 +132,7 @@ class ProviderModel:
         where = self._where if answer.unreachable else self._model_on_server
         before = self.ledger.reached(where, Reach.LOST if pause is None else Reach.WAITING)
         if answer.unreachable and before is Reach.ANSWERS and pause is not None and tried == 1:
-            self.warn(f"model {self.name}: {answer.detail}; trying again for up to {self.retries.knocking:.0f} s")
+            self.warn(f"model {self.name}: {answer.detail}; trying again for up to {self.retries.limit(answer):.0f} s")
         return before is Reach.LOST
 
     def _set_reachable(self) -> None:
@@ -244,7 +245,8 @@ class ProviderModel:
         failed = replace(failed, detail=failed.detail.removesuffix("."))  # more of the sentence follows
         if failed.unreachable:
             step = failed.step or ("start the server there, or correct the address" if own else "check the network")
-            return replace(failed, detail=f"{self._where} {failed.detail}: {step}")
+            stopped = own and is_local(self.entry.api_base) and not self.ledger.answered(self.name)
+            return replace(failed, detail=f"{self._where} {failed.detail}: {step}", stopped=stopped)
         server = f"asked {'at ' if own else ''}{self._where}"
         if failed.fault is ModelFault.AUTH and self.key_env:
             if self.api_key == NO_KEY:

@@ -41,6 +41,9 @@ class Failure:
     unreachable: str = ""  # why there was no connection; "" if there was one
     unsent: bool = False  # the request could not be built
     partial: bool = False  # the provider failed in the middle of an answer
+    stopped: bool = (
+        False  # no server listens at this address of the user's own machine, and none has answered in this run
+    )
     step: str = ""  # what the user can do; "" if unknown
     lasting: bool = False  # another try would fail alike
     silent: bool = False  # no complete answer within the time limit of a call
@@ -62,7 +65,7 @@ class Retries:
     """The retry policy: exponential backoff from `base` seconds with jitter, at most `cap`, or the server's Retry-After.
 
     No try starts later than `patience` seconds after the first, or than `knocking` seconds if there is no connection, because a
-    wrong address stays wrong. There are at most `silences` calls without a complete answer, because a server that hangs for minutes
+    wrong address stays wrong, or than `knocking_here` seconds if nothing listens on this machine, which the user can see. There are at most `silences` calls without a complete answer, because a server that hangs for minutes
     seldom answers the same request later, and each call may be billed.
     """
 
@@ -72,6 +75,7 @@ class Retries:
     cap: float = 120.0
     patience: float = 1800.0
     knocking: float = 60.0
+    knocking_here: float = 5.0
     wait: Callable[[float], None] = time.sleep
     random: random.Random = field(default_factory=random.Random, repr=False)
 
@@ -89,7 +93,13 @@ class Retries:
         if failure.fault not in RETRIED or failure.lasting or tried >= self.tries or silent >= self.silences:
             return None
         pause = self.seconds(tried, failure)
-        return pause if passed + pause <= (self.knocking if failure.unreachable else self.patience) else None
+        return pause if passed + pause <= self.limit(failure) else None
+
+    def limit(self, failure: Failure) -> float:
+        """Seconds after the first try in which another one may start."""
+        if failure.unreachable:
+            return self.knocking_here if failure.stopped else self.knocking
+        return self.patience
 
     def error(self, model: str, failure: Failure, tried: int, seconds: float, *, lost: bool = False) -> ModelError:
         """The error to raise after the last try; `lost`: the run had already given up on the address."""

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -504,7 +505,7 @@ def test_an_address_is_waited_for_by_one_episode_and_not_by_the_next(
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [line["reach"] for line in lines if "reach" in line] == ["waiting", "lost"]
     warnings = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
-    assert warnings == [f"model gpt-5-mini: {reason}; trying again for up to 60 s"]
+    assert warnings == [f"model gpt-5-mini: {reason}; trying again for up to 5 s"]
 
 
 def test_an_address_that_answers_again_is_waited_for_again(chat_server: Serve, tmp_path: Path) -> None:
@@ -541,6 +542,22 @@ def test_an_address_without_a_connection_is_waited_for_less_long() -> None:
     assert retries.pause(1, refused, 0.0) is not None
     assert retries.pause(1, refused, 4.0) is None
     assert retries.pause(1, cut, 4.0) is not None
+    stopped = replace(refused, stopped=True)
+    assert [Retries().limit(each) for each in (stopped, refused, cut)] == [5.0, 60.0, 1800.0]
+
+
+@pytest.mark.parametrize(("answered", "limit"), [(False, 5), (True, 60)])
+def test_a_server_of_this_machine_is_waited_for_if_its_model_has_answered(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, answered: bool, limit: int
+) -> None:
+    ledger = FileLedger(tmp_path / "spent.jsonl")
+    with DeadServer() as dead:
+        made = model(dead, ledger=ledger)
+        if answered:
+            ledger.before_call(made.name)
+            ledger.spent(made.name, Usage(prompt_tokens=1, completion_tokens=1))
+        failing(made)
+    assert [line.endswith(f"; trying again for up to {limit} s") for line in said(caplog)] == [True]
 
 
 BODY = json.dumps({"type": "error", "error": {"type": "api_error", "message": "Words of the\nprovider"}}).encode()

@@ -392,7 +392,7 @@ def test_resume_waits_anew_for_an_address_that_the_run_before_gave_up(
         for resume in ([], ["--recode-resume"]):
             result = recode("-n0", *asked(dead), *resume)
             assert "(gave up after 6 tries in " in results()[0]["error"]["message"]
-            assert "trying again for up to 60 s" in words(result)
+            assert "trying again for up to 5 s" in words(result)
     lines = map(json.loads, (pytester.path / "out/spending.jsonl").read_text().splitlines())
     assert [line["reach"] for line in lines if "reach" in line] == ["waiting", "lost"] * 2
 

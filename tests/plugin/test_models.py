@@ -214,7 +214,7 @@ def test_an_address_that_nobody_answers_at_is_waited_for_once_and_that_is_said(
     reason = f"{dead.url} cannot be reached (Connection refused): start the server there, or correct the address"
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in result.outlines]
     [warning] = [number for number, line in enumerate(lines) if line.startswith("recode: model")]
-    assert lines[warning] == f"recode: model local: {reason}; trying again for up to 60 s"
+    assert lines[warning] == f"recode: model local: {reason}; trying again for up to 5 s"
     assert warning < next(number for number, line in enumerate(lines) if " ERRORS " in line)
     # while it is waited for, and as what ended the first of them; pytest's short summary repeats it
     above = lines[: next(number for number, line in enumerate(lines) if "short test summary" in line)]
