@@ -12,7 +12,6 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
-from urllib.parse import urlsplit
 
 from pytest_recode.faults import ModelError, ModelFault, UserError
 from pytest_recode.models import Embedded, Ledger, ModelContext, Reach, Reply, Usage
@@ -22,7 +21,7 @@ from pytest_recode.models.chat_format import ChatRequest, response_format
 from pytest_recode.models.client import answer_limit, cost, litellm, priced, timeout, vectors_of, window, within
 from pytest_recode.models.context_window import too_long_step
 from pytest_recode.models.environment import check_connections, usable_key
-from pytest_recode.models.no_connection import speaks_tls
+from pytest_recode.models.no_connection import speaks_tls, without_password
 from pytest_recode.models.providers import NO_KEY, entry_of
 from pytest_recode.models.retry import Failure, Retries, failure, request_step, unknown_step, wants_tls
 from pytest_recode.models.table import Entry
@@ -231,8 +230,7 @@ class ProviderModel:
         """The address of the server, without a password in it, or the name of the provider."""
         if self.entry.api_base is None:
             return str(litellm().get_llm_provider(self.entry.model)[1])
-        url = urlsplit(self.entry.api_base)
-        return url._replace(netloc=url.netloc.rpartition("@")[2], query="").geturl()
+        return without_password(self.entry.api_base)
 
     @property
     def _model_on_server(self) -> str:

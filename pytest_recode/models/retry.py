@@ -97,9 +97,7 @@ class Retries:
 
     def limit(self, failure: Failure) -> float:
         """Seconds after the first try in which another one may start."""
-        if failure.unreachable:
-            return self.knocking_here if failure.stopped else self.knocking
-        return self.patience
+        return self.patience if not failure.unreachable else self.knocking_here if failure.stopped else self.knocking
 
     def error(self, model: str, failure: Failure, tried: int, seconds: float, *, lost: bool = False) -> ModelError:
         """The error to raise after the last try; `lost`: the run had already given up on the address."""
@@ -150,9 +148,8 @@ def failure(error: Exception) -> Failure | None:
 
 def wants_tls(failed: Failure) -> Failure:
     """A lost connection to a server that speaks TLS at an `http://` address."""
-    reason = "it speaks TLS"
-    step = "use an address with https:// instead of http://"
-    return replace(failed, detail=f"cannot be reached ({reason})", unreachable=reason, step=step, lasting=True)
+    what, step = "it speaks TLS", "use an address with https:// instead of http://"
+    return replace(failed, detail=f"cannot be reached ({what})", unreachable=what, step=step, lasting=True)
 
 
 def _unsent(chain: Sequence[BaseException]) -> bool:
