@@ -4,8 +4,8 @@ It sees neither hidden tests nor their inputs, unless the run shows their output
 neither the level nor earlier feedback, so its feedback depends only on the candidate, and turns of all levels can share it. Its text is
 checked: code is removed, text that repeats the reference is requested again, and what then still repeats it is cut.
 
-A prompt that does not fit into the model's context window has less of the paper and of the list of the repository's files. Feedback on such
-a prompt says so in `Feedback.prompt`. Instruction, reference, candidate and verdict are never shortened for the window.
+A prompt that does not fit into the model's context window has less of the paper and of the list of the repository's files, and at last less
+of the candidate and the verdict. Feedback on such a prompt says so in `Feedback.prompt`. Instruction and reference are never shortened for the window.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.levels import cut
 from pytest_recode.feedback.model_answers import CATEGORIES, FIELDS, Part, Style, part_of
-from pytest_recode.feedback.model_prompt import Refusals, fitting, longest_background, prompt, sound
+from pytest_recode.feedback.model_prompt import Lengths, Refusals, fitting, longest_lengths, prompt, sound
 from pytest_recode.feedback.researcher import written
 from pytest_recode.models import Message, Model, Usage
 from pytest_recode.task import Files, Parts, Task
@@ -101,25 +101,26 @@ def _ask(
     form = schema(failing, others)
     answers = Answers(rules=rules)
     usage = Usage()
-    longest = background = longest_background(parts)
+    longest = lengths = longest_lengths(task, parts, turn.targets, turn.verdict, style)
     before, again = "", ""
 
-    def messages(most: int) -> list[Message]:
-        first = prompt(task, parts, turn.targets, turn.verdict, style, min(most, background))
+    def messages(most: Lengths) -> list[Message]:
+        within = Lengths(min(most.background, lengths.background), most.candidate)
+        first = prompt(task, parts, turn.targets, turn.verdict, style, within)
         if not again:
             return first
-        quoted = cut(before, min(most, MOST_QUOTED)) if most else "(left out)"
+        quoted = cut(before, min(most.background, MOST_QUOTED)) if most.background else "(left out)"
         return [*first, Message(role="assistant", content=quoted or "(empty)"), Message(role="user", content=again)]
 
     for attempt in range(ATTEMPTS):
         try:
-            most = max(background, min(len(before), MOST_QUOTED))
+            most = lengths._replace(background=max(lengths.background, min(len(before), MOST_QUOTED)))
             reply, most = fitting(model, messages, most, form, refusals)
         except ModelError as error:
             if not attempt or error.fault is not ModelFault.CONTEXT:
                 raise
             break  # what the first answer lacks is derived
-        background = min(background, most)
+        lengths = Lengths(*map(min, lengths, most))
         usage += reply.usage
         answers.add(reply.text)
         problems = answers.problems()
@@ -129,7 +130,7 @@ def _ask(
     return Result(
         items=_items(answers, derived),
         by_model=any(draft.fields().keys() - {"category"} for drafts in answers.drafts.values() for draft in drafts),
-        shortened=background < longest,
+        shortened=lengths != longest,
         usage=usage,
     )
 

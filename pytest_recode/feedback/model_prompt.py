@@ -1,11 +1,11 @@
-"""The prompt of a model researcher, and the call that sends it: as much of paper and repository as fits into the context window."""
+"""The prompt of a model researcher, and the call that sends it: as much of its longest sections as fits into the context window."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_recode.faults import ModelError
 from pytest_recode.feedback import prompts, source, test_output
@@ -19,9 +19,11 @@ from pytest_recode.verdict import Verdict
 MOST_SECTION = 60_000
 """Maximum characters of each section of the prompt, because a candidate may have any size."""
 _BACKGROUND = ("PAPER", "REPOSITORY")
-"""Sections that may be shortened further. Without the others, a model cannot know what is wrong."""
+"""Sections that are shortened first: without the others, a model cannot know what is wrong."""
+_OF_CANDIDATE = ("CANDIDATE", "VERDICT")
+"""Sections that are shortened next: no answer may end its episode with an error by its size."""
 _SHORTEST = 1_000
-"""Characters of a background section below which it is left out."""
+"""Characters of a section below which it is left out."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,35 +33,55 @@ class Refusals:
     window: int | None = None
 
 
+class Lengths(NamedTuple):
+    """Maximum characters of each section of the prompt that may be shortened."""
+
+    background: int
+    candidate: int
+
+    def shorter(self) -> Lengths:
+        """The next lengths to try: the candidate's part is shortened when no background is left."""
+        if self.background:
+            return self._replace(background=_shorter(self.background))
+        return self._replace(candidate=_shorter(self.candidate))
+
+
+def _shorter(most: int) -> int:
+    return most * 3 // 4 if most > _SHORTEST else 0
+
+
 def fitting(
     model: Model,
-    prompt: Callable[[int], Sequence[Message]],
-    longest: int,
+    prompt: Callable[[Lengths], Sequence[Message]],
+    most: Lengths,
     schema: Mapping[str, Any],
     refusals: Refusals,
-) -> tuple[Reply, int]:
-    """The answer to the longest prompt that fits into the model's context window, and the limit of that prompt.
+) -> tuple[Reply, Lengths]:
+    """The answer to the longest prompt that fits into the model's context window, and the lengths of that prompt.
 
-    `prompt`: the messages if each part that may be shortened has at most so many characters. `longest`: characters of the longest such part.
+    `most`: characters of the longest parts that may be shortened.
     Raises `ModelError` if the prompt does not fit without these parts, or if the model cannot be called.
     """
-    most = longest
     while True:
         messages = prompt(most)
         tokens, window = tokens_of(messages, CHARACTERS), window_of(model, refusals.window)
-        if window is None or not most or tokens <= room_in(window, answer_of(model)):
+        if window is None or not any(most) or tokens <= room_in(window, answer_of(model)):
             try:
                 return model.complete(messages, schema=schema), most
             except ModelError as error:
                 refusals.window = learned_window(error, tokens, refusals.window)
-                if not most:
+                if not any(most):
                     raise
-        most = most * 3 // 4 if most > _SHORTEST else 0
+        most = most.shorter()
 
 
-def longest_background(parts: Parts) -> int:
-    """Characters of the longest section that may be shortened."""
-    return min(MOST_SECTION, max(len(parts.paper or ""), len(_repository(parts))))
+def longest_lengths(task: Task, parts: Parts, candidate: Files, verdict: Verdict, style: Style) -> Lengths:
+    """Characters of the longest sections that may be shortened."""
+    sections = _sections(task, parts, candidate, verdict, style)
+    background, of_candidate = (
+        min(MOST_SECTION, max(len(sections[name]) for name in names)) for names in (_BACKGROUND, _OF_CANDIDATE)
+    )
+    return Lengths(background, of_candidate)
 
 
 def prompt(
@@ -68,26 +90,15 @@ def prompt(
     candidate: Files,
     verdict: Verdict,
     style: Style = Style(),  # noqa: B008  a frozen value
-    background: int = MOST_SECTION,
+    most: Lengths = Lengths(MOST_SECTION, MOST_SECTION),  # noqa: B008
 ) -> list[Message]:
-    """The messages for the model. A pure function, so that a run can be repeated.
-
-    `background`: maximum characters of each section that may be shortened.
-    """
-    sections = {
-        "PAPER": parts.paper or "",
-        "INSTRUCTION": parts.instruction,
-        "REPOSITORY": _repository(parts),
-        "REFERENCE": _files(parts.reference, task.targets),
-        "CANDIDATE": _files(candidate, task.targets),
-        "VERDICT": tally(verdict) + (test_output.full(verdict, task.targets) if style.test_output else ""),
-    }
+    """The messages for the model. A pure function, so that a run can be repeated."""
+    sections = _sections(task, parts, candidate, verdict, style)
+    longest = dict.fromkeys(_BACKGROUND, most.background) | dict.fromkeys(_OF_CANDIDATE, most.candidate)
     # No text can contain its own digest, so no section can forge its END.
     key = hashlib.sha256("\0".join(sections.values()).encode(errors="surrogatepass")).hexdigest()[:16]
     shown = [
-        prompts.SECTION.format(
-            name=name, key=key, text=_bounded(text, background if name in _BACKGROUND else MOST_SECTION)
-        )
+        prompts.SECTION.format(name=name, key=key, text=_bounded(text, longest.get(name, MOST_SECTION)))
         for name, text in sections.items()
         if text
     ]
@@ -98,6 +109,18 @@ def prompt(
         Message(role="system", content=_system(style, key)),
         Message(role="user", content=ask + (prompts.BLOCK if parts.slot is not None else "")),
     ]
+
+
+def _sections(task: Task, parts: Parts, candidate: Files, verdict: Verdict, style: Style) -> dict[str, str]:
+    """The material of the prompt, by name."""
+    return {
+        "PAPER": parts.paper or "",
+        "INSTRUCTION": parts.instruction,
+        "REPOSITORY": _repository(parts),
+        "REFERENCE": _files(parts.reference, task.targets),
+        "CANDIDATE": _files(candidate, task.targets),
+        "VERDICT": tally(verdict) + (test_output.full(verdict, task.targets) if style.test_output else ""),
+    }
 
 
 def sound(verdict: Verdict) -> tuple[str, ...]:

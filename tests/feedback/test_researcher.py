@@ -764,6 +764,21 @@ def test_a_prompt_has_as_much_of_the_paper_as_the_window_has_room_for(chat_serve
     assert len(server.requests) == refused + 2, "what a refusal has shown is remembered"
 
 
+@pytest.mark.parametrize(
+    "added", ["# x\n" * 200_000, f"# {'😀' * 60_000}\n"], ids=["long", "more bytes than characters"]
+)
+def test_no_size_of_an_answer_ends_its_episode(chat_server: Serve, added: str) -> None:
+    server = chat_server(windowed(4_000, lambda _: GOOD))
+    large = turn(STUB + added, case())
+    feedback = researcher(task(), LONG, model(server))([large], 4)
+    assert (feedback.source, feedback.prompt) == ("model", f"{prompts.VERSION} (shortened)")
+    said = server.requests[-1].prompt
+    assert "Sentence 0" not in said, "the paper is left out first"
+    assert STUB.splitlines()[0] in said
+    for whole in (REFERENCE, LONG.instruction):
+        assert whole in said
+
+
 def test_a_second_call_that_finds_no_room_leaves_what_the_first_one_gave(chat_server: Serve) -> None:
     server = chat_server([say(answer(record())), *[fault(400, "no", code="context_length_exceeded")] * 20])
     feedback = asked(server)
