@@ -27,11 +27,9 @@ RUN = (
 
 
 def written(code: str) -> str:
-    """An answer that writes the target and submits, in the text protocol."""
+    """An answer that writes the target and submits, in the text form."""
     parts = ["### Observation\nI have read the instruction.", "### Reflection\nOne file.", "### Planning\nWrite it."]
-    return "\n".join(
-        [*parts, f"### Action: write\npath: {TARGET}\ntext <<END_OF_FILE\n{code}END_OF_FILE\n### Action: submit\n"]
-    )
+    return "\n".join([*parts, f"```python {TARGET}\n{code}```\n\nSUBMIT\n"])
 
 
 def answers(request: Request) -> Answer:

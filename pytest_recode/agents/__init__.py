@@ -57,7 +57,7 @@ class Workspace(Protocol):
 
     def read(self, path: str) -> str: ...
 
-    def grep(self, pattern: str, path: str = ".", files: str = "") -> tuple[str, ...]:
+    def grep(self, pattern: str, path: str = ".") -> tuple[str, ...]:
         """`file:line:text` of the lines that a regular expression matches."""
 
     def write(self, path: str, text: str) -> None: ...

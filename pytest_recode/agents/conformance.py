@@ -134,7 +134,7 @@ class _Workspace:
         self._do()
         return ""
 
-    def grep(self, pattern: str, path: str = ".", files: str = "") -> tuple[str, ...]:
+    def grep(self, pattern: str, path: str = ".") -> tuple[str, ...]:
         self._do()
         return ()
 

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace, partial_file
-from pytest_recode.agents.fences import ExtractedFiles, files
+from pytest_recode.agents.markdown import MAX_ANSWER, UnclearError, without_thoughts
 from pytest_recode.agents.memory import MIN_REPEATED, limit_of
+from pytest_recode.agents.named_blocks import ExtractedFiles, files_in, missing
 from pytest_recode.agents.prompts import (
     ROLE,
     brief_text,
@@ -28,22 +29,19 @@ from pytest_recode.agents.prompts import (
     target_files,
     targets_text,
 )
-from pytest_recode.agents.protocol import plain_lines, without_thoughts
 from pytest_recode.agents.step_log import MAX_REMEMBERED, clean, reply_fields
 from pytest_recode.agents.target_checks import lost_definitions, not_python
 from pytest_recode.agents.unfinished import unfinished
-from pytest_recode.agents.values import DamagedError
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.faults import ModelError, UserError
 from pytest_recode.models import Message, Model, Reply
 from pytest_recode.models.prompt_size import CHARACTERS, answer_of, characters_of, learned_window, tokens_of, window_of
 from pytest_recode.records.checkpoint import model_state, restore_model, typed_field
 from pytest_recode.task import Brief, Files
+from pytest_recode.wording import some_of
 
 MAX_REPOSITORY = 80_000
 """Characters of the repository's files in a prompt, some 20,000 tokens: it has no other way to see them."""
-MAX_ANSWER = 1_000_000
-"""Maximum number of characters of an answer; see `protocol.MAX_ANSWER`."""
 
 HOW = """\
 Answer with the whole content of every target, each in a fenced block whose first line names it:
@@ -52,8 +50,8 @@ Answer with the whole content of every target, each in a fenced block whose firs
 (the whole content of {target})
 ```
 
-A block that names a target replaces the whole file, whatever the file had before; of several for one target the last complete one does. Nothing else of your \
-answer is used. If the code itself holds a line of three backticks, use four for the fence. A block that is cut off, or whose end is not clear, is not written."""
+A block that names a target replaces the whole file, whatever the file had before; of several for one target the last one does. Nothing else of your \
+answer is used. If the code itself holds a line of three backticks, use four for the fence."""
 
 
 SHORTER = "Answer with the whole content of every target again, with fewer comments in it and less text around it."
@@ -99,7 +97,7 @@ class OneShot:
                 except Refused as refused:
                     problems.append(f"{path} could not be written: {refused}")
         finally:  # also where the sandbox failed
-            problems += _doubts(before, found.files) if brief.slot is None else ()
+            problems += _doubts(brief, before, found.files) if brief.slot is None else ()
             fields = {"files": sorted(found.files), "problems": problems, **reply_fields(reply)}
             self._log("step", {**fields, **({"reindented": True} if moved else {})})
         self.problems = tuple(problems)
@@ -165,17 +163,12 @@ class OneShot:
         )
         if early and brief.slot is None:
             return ExtractedFiles(files={}, problems=(early,)), False
-        if len(reply.text) > MAX_ANSWER:
-            told = f"Your answer has {len(reply.text)} characters; at most {MAX_ANSWER} are read. Nothing was written."
-            return ExtractedFiles(files={}, problems=(told,)), False
-        try:
-            text = without_thoughts(plain_lines(reply.text))
-        except DamagedError as damage:
-            return ExtractedFiles(files={}, problems=(early or f"{damage} Nothing was written.",)), False
         if brief.slot is None:
-            found = files(text, brief.targets, brief.repo)
-            whole = {path: each and f"{each}\n" for path, each in found.files.items()}  # each line ends in a newline
-            return ExtractedFiles(files=whole, problems=found.problems), False
+            return files_in(reply.text, brief.targets, brief.interfaces), False
+        try:
+            text = without_thoughts(reply.text[:MAX_ANSWER])
+        except UnclearError as unclear:
+            return ExtractedFiles(files={}, problems=(early or f"{unclear} Nothing was written.",)), False
         answer = partial_file.read(text, brief, brief.slot, reindent=self.context.reindent)
         if answer.text is None:
             return ExtractedFiles(files={}, problems=(early,) if early else answer.problems), False
@@ -244,10 +237,13 @@ def _left_out(turns: int) -> str:
     return f"Your {which}, and the feedback on {it} left out: there is no room."
 
 
-def _doubts(before: Files, written: Mapping[str, str]) -> Iterator[str]:
-    """What the model may not have meant in the files that its answer replaced: a file that is not Python, and definitions that are gone."""
+def _doubts(brief: Brief, before: Files, written: Mapping[str, str]) -> Iterator[str]:
+    """What the model may not have meant in the files that its answer replaced: a file that is not Python, and definitions that are gone or
+    missing."""
     for path, text in written.items():
         doubt = not_python(path, text) or lost_definitions(path, before.get(path, b"").decode("utf-8", "replace"), text)
+        if not doubt and len(brief.targets) == 1 and (absent := missing(path, text, brief.interfaces)):
+            doubt = f"{path} does not define {some_of([f'`{name}`' for name in absent], 8)}"
         if doubt:
             yield f"{path} is now what your answer had for it. {doubt}."
 

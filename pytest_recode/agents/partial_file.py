@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from pytest_recode.agents.fences import PYTHON, fences, language, unsure
+from pytest_recode.agents.markdown import PYTHON, UnclearError, fences
 from pytest_recode.agents.prompts import fence_for
 from pytest_recode.agents.python_source import ends_in_a_string
 from pytest_recode.slots import laid, reindented
@@ -78,14 +78,17 @@ def how(brief: Brief, slot: Slot) -> str:
 
 def read(text: str, brief: Brief, slot: Slot, *, reindent: bool) -> Answer:
     """The file that results from an answer."""
-    everything = fences(text)
-    pieces = [piece for piece in everything if language(piece) in PYTHON]
+    try:
+        everything = fences(text)
+    except UnclearError as unclear:
+        return Answer(problems=(f"{unclear} The file is unchanged.",))
+    pieces = [piece for piece in everything if piece.language in PYTHON]
     for piece in pieces:
-        if piece is not everything[-1] and unsure(piece):
+        if piece is not everything[-1] and ends_in_a_string(piece.text):
             return Answer(problems=(_WHICH_END.format(begins=f" that begins in line {piece.line}"),))
     # The block that counts is the last one, and never an earlier draft because the last one was cut off.
     cut_off = pieces and not pieces[-1].closed
-    found = [piece.text for piece in pieces] or _LOOSE.findall(text)  # deeper than Markdown allows, within a list
+    found = [piece.raw for piece in pieces] or _LOOSE.findall(text)  # deeper than Markdown allows, within a list
     if cut_off or not found:
         why = (pieces[-1].unclosed,) if cut_off else ()
         unchanged = "Your answer has no whole block of code that begins with ```python: the file is unchanged."

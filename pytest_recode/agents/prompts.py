@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from pytest_recode.agents.actions import MAX_ACTIONS, form_of
 from pytest_recode.agents.forms import FORMS
-from pytest_recode.agents.other_tools import without_directory
-from pytest_recode.agents.outside_code import Known, lines_of_files
+from pytest_recode.agents.text_form import form
 from pytest_recode.episode import Feedback
 from pytest_recode.task import INSTRUCTION_FILE, PAPER_FILE, Brief, Files, brief_files
 from pytest_recode.verdict import legible
@@ -33,16 +31,12 @@ implementation. They may draw new inputs each time, so the number of failing cas
 you get feedback and another turn. A test stops at its first failure, so there may be more wrong than the feedback says. The level of a feedback is how much it tells: from L0, that tests fail, to L4, which adds the correcting \
 code."""
 
-RULES = f"""\
+RULES = """\
 Rules:
-- Write only what the targets need; files other than the targets are not handed in. Use what the repository has.
+- Only the targets are handed in. Use what the repository has.
 - Follow signatures, shapes, dtypes, units and edge cases of the instruction exactly; the paper says what the method is.
-- Each answer is one step of the few steps of a turn. An answer may hold up to {MAX_ACTIONS} actions; \
-they are done in order. An answer that cannot be read, or has an action that is wrong in itself (such as a path outside the workspace), is not done at all; you are \
-told why and asked again, at no step. Where an action is refused when its turn comes, those after it are not done, but for `read`, `list`, `grep` and `search`; a command counts as done whatever its exit status.
-- `submit` hands the targets in and ends the turn. It waits if a command before it in the same answer failed, if that answer leaves a target that is not \
-valid Python or lacks a definition that the repository's file has, or if it shows code outside of its actions that no target has. It also waits once if a target is \
-as the repository delivered it. Otherwise `submit` alone does not wait. In the last step of a turn `submit` never waits: after that step the targets are handed in as they are.
+- A turn has few steps, and an answer is one. Its actions are done in order, up to one that is refused.
+- `submit` hands the targets in and ends the turn. If they look unfinished, it waits once and says why.
 - There is no network. Commands run in the workspace."""
 
 PARTS_ASKED = """\
@@ -50,45 +44,21 @@ Think in four parts, each short: Observation (what the repository, the last resu
 Reflection (what is right, what is wrong and why), Planning (what you will do), Action."""
 
 
-def system_text(*, native_tools: bool, command_seconds: float) -> str:
-    """Role, protocol and rules. `command_seconds`: the time limit of a command in the workspace."""
+def system_text(*, native_tools: bool, command_seconds: float, target: str) -> str:
+    """Role, form of an answer and rules. `command_seconds`: the time limit of a command in the workspace. `target`: one of the targets, for
+    examples."""
     if native_tools:
         how = (
             f"{PARTS_ASKED} Act by calling tools; give the other three parts as the arguments observation, "
             "reflection and planning of the first call."
         )
     else:
-        how = f"{PARTS_ASKED}\n\n{protocol_text()}"
-    limit = f"A command is stopped after {command_seconds:g} s; its `timeout` can only lower that."
+        how = (
+            f"{PARTS_ASKED} Give each a heading (`### Observation`), and below the last one the actions: fenced blocks, each with a first line as"
+            f" here.\n\n{form(target)}"
+        )
+    limit = f"A command is stopped after {command_seconds:g} s."
     return f"{ROLE}\n\n{how}\n\n{RULES} {limit}"
-
-
-def protocol_text() -> str:
-    """The text protocol as a model is told it; docs/reference/agents.md has the same."""
-    actions = "\n\n".join(f"{form.does}\n\n{form_of(kind)}" for kind, form in FORMS.items())
-    return f"""\
-Answer in exactly this form, with these headings:
-
-### Observation
-...
-### Reflection
-...
-### Planning
-...
-### Action: write
-path: src/model.py
-text <<END_OF_TEXT
-import numpy as np
-END_OF_TEXT
-### Action: run
-command: python3 -c "import model"
-
-A text of several lines is a block: `name <<WORD`, the lines exactly as they are meant (no code fence, no added \
-indentation), then a line that holds only WORD, indented or not. Choose a WORD that is no line of the text. Any argument may be a block. Write nothing between or after the arguments of an action.
-
-The actions:
-
-{actions}"""
 
 
 def brief_text(brief: Brief, *, workspace: bool = False) -> str:
@@ -129,8 +99,6 @@ def result_text(kind: str, arguments: Mapping[str, str], text: str) -> str:
     """What came of an action, under a line that names the action and what it was about: `Result of read src/a.py:`."""
     form = FORMS.get(kind)
     about = arguments.get(form.main, "") if form is not None else ""
-    if kind == "run":
-        about = without_directory(about)
     if kind == "grep" and "path" in arguments:
         about += f" in {arguments['path']}"
     first, _, more = about.strip().partition("\n")
@@ -157,15 +125,6 @@ def budget_text(step: int, steps: int, turn: int, turns: int) -> str:
         else f"After step {steps} the targets are handed in as they are; `submit` hands them in earlier."
     )
     return f"Step {step} of {steps} in turn {turn} of {turns}. {left}"
-
-
-def shown(brief: Brief, feedback: Feedback | None, targets: Files) -> Known:
-    """What a prompt shows: the lines of repository, brief, feedback and the targets as they were then. An answer may quote it."""
-    texts = (brief.instruction, brief.paper or "", feedback.text if feedback is not None else "")
-    lines = lines_of_files(
-        [*brief.repo.values(), *targets.values(), *(text.encode("utf-8", "replace") for text in texts)]
-    )
-    return Known(lines=lines, targets=brief.targets, interfaces=brief.interfaces)
 
 
 def target_files(brief: Brief, targets: Files) -> dict[str, str]:

@@ -113,29 +113,8 @@ def _late_future(tree: ast.Module) -> int:
     return 0
 
 
-def holds_code(text: str) -> bool:
-    """Whether `text` is Python with an effect: more than comments and names, which a line of prose may also be."""
-    if syntax_error(text) is not None:
-        return False
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        body = ast.parse(text.removeprefix("\ufeff")).body
-    return any(not isinstance(node, ast.Expr) or isinstance(node.value, ast.Call) for node in body)
-
-
 def ends_in_a_string(text: str) -> bool:
     """Whether `text` ends within a string of several lines. A line of backticks can only occur within such a string, so truncated code
     ends in one. The text may be indented, like the text for a part of a file."""
     read = (text, f"if True:\n{text}") if text[:1] in (" ", "\t", "\n") else (text,)
     return any("unterminated triple-quoted" in (syntax_error(each) or "") for each in read)
-
-
-_FENCED = re.compile(r"\s*(?P<ticks>`{3,}|~{3,})[\w+.-]*[ \t]*\r?\n(?P<body>.*)\n(?P=ticks)\s*", re.DOTALL)
-
-
-def unfenced(path: str, text: str) -> str:
-    """The text of a Python file without a code fence around it. A line of backticks is never valid Python."""
-    match = _FENCED.fullmatch(text) if path.endswith(".py") else None
-    if match is None or (match["ticks"] in match["body"] and syntax_error(match["body"]) is not None):
-        return text
-    return match["body"]

@@ -16,30 +16,29 @@ Each step is one call of the model. Lines of the transcript that this agent writ
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace
-from pytest_recode.agents.actions import Action, ProtocolError, Step
+from pytest_recode.agents.actions import Action, ProtocolError, Step, of_the_whole
 from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.memory import Entry, Memory, limit_of, size_of_tools
-from pytest_recode.agents.outside_code import Known
 from pytest_recode.agents.prompts import (
     brief_text,
     budget_text,
     feedback_text,
     no_room,
     result_text,
-    shown,
     system_text,
     target_files,
     targets_text,
 )
 from pytest_recode.agents.retrieval import Retrieval, Searches
-from pytest_recode.agents.step_checks import checked, note_of_loss, refusal, refusal_untouched
-from pytest_recode.agents.step_log import clean, kept_calls, kept_text, step_fields, usage_fields
+from pytest_recode.agents.step_checks import checked
+from pytest_recode.agents.step_log import clean, kept_calls, kept_text, merged, step_fields, usage_fields
+from pytest_recode.agents.submission import doubts
 from pytest_recode.agents.tool_execution import execute
 from pytest_recode.agents.tools import TOOLS, from_reply
 from pytest_recode.agents.unusable_answers import MAX_ASKED_AGAIN, cost_text, refusals
@@ -66,7 +65,7 @@ class ReCode:
     in_a_row: int = 0  # the last of these, without one that was a step after them
     over: str = ""  # how the turn before ended, to be remembered once it is known that there is another
     window: int | None = None  # the context window in tokens, as far as refused prompts have shown it
-    held: bool = False  # whether a submission of untouched targets was held: the next one is accepted
+    held: bool = False  # whether a submission of this turn was held: the next one is accepted
 
     def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
         """At most `context.steps` steps. Ends early if one submits, or if no prompt fits into the context window any more.
@@ -77,6 +76,7 @@ class ReCode:
         usage, submitted, step = Usage(), False, 0
         how = f"handed in as it was, after all {self.context.steps} steps"
         found = Searches(retrieval=self.retrieval, brief=brief, workspace=workspace)
+        judged = workspace.targets()
         while step < self.context.steps and not submitted:
             targets = workspace.targets()
             usage += self._shrink(brief, feedback, workspace, targets, step)
@@ -87,7 +87,7 @@ class ReCode:
                 how = "handed in as it was, when there was no room left in your context window"
                 break
             usage += reply.usage
-            submitted = self._answer(reply, workspace, found, step + 1, partial(shown, brief, feedback, targets))
+            submitted = self._answer(reply, workspace, found, step + 1, judged)
             step += not self.in_a_row
         how = "handed in" if submitted else how
         self.over = f"Turn {self.turn} is over: the work was {how}, and did not pass all hidden tests."
@@ -100,13 +100,12 @@ class ReCode:
         )
 
     def state(self) -> Mapping[str, Any]:
-        of_turn = {"turn": self.turn, "over": self.over, "window": self.window, "held": self.held}
+        of_turn = {"turn": self.turn, "over": self.over, "window": self.window}
         return {**of_turn, "memory": self.memory.state(), "model": model_state(self.model)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self.turn, self.over = typed_field(state, "turn", int), typed_field(state, "over", str)
         self.window = None if state.get("window") is None else typed_field(state, "window", int)
-        self.held = typed_field(state, "held", bool)
         self.memory.restore(typed_field(state, "memory", dict))
         restore_model(self.model, typed_field(state, "model", dict))
 
@@ -165,13 +164,17 @@ class ReCode:
             for message in start:
                 self._log_message(message, 0)
         self._log_message(state, step)
-        return _merge([*start, *self.memory.shown(), state])
+        return merged([*start, *self.memory.shown(), state])
 
     def _start(self, brief: Brief) -> list[Message]:
         return [
             Message(
                 role="system",
-                content=system_text(native_tools=self.model.native_tools, command_seconds=self.context.command_seconds),
+                content=system_text(
+                    native_tools=self.model.native_tools,
+                    command_seconds=self.context.command_seconds,
+                    target=brief.targets[0],
+                ),
             ),
             Message(role="user", content=clean(brief_text(brief, workspace=True))),
         ]
@@ -201,16 +204,16 @@ class ReCode:
         self._log("memory", step, {**replaced, "files": dict(self.memory.files), "usage": usage_fields(reply)})
         return reply.usage
 
-    def _answer(
-        self, reply: Reply, workspace: Workspace, found: Searches, step: int, quotable: Callable[[], Known]
-    ) -> bool:
-        """Execute an answer and remember it with its results. Returns True if it submits. `quotable`: what it may quote."""
+    def _answer(self, reply: Reply, workspace: Workspace, found: Searches, step: int, judged: Files) -> bool:
+        """Execute an answer and remember it with its results. Returns True if it submits. `judged`: the targets of the last verdict."""
         native, last = self.model.native_tools, step == self.context.steps
-        read = from_reply(reply, native=native)
+        read = from_reply(reply, native=native, target=found.brief.targets[0])
         try:
             calls = len(reply.tool_calls) if native else 0
-            known = quotable() if isinstance(read, Step) and read.outside else Known()
-            read = checked(read, workspace, native=native, calls=calls, known=known, last=last)
+            if isinstance(read, Step):
+                read = checked(read, workspace, calls=calls)
+            if isinstance(read, Step) and (doubt := self._doubt_of_hand_in(read, found.brief, workspace, judged, last)):
+                read = of_the_whole(doubt, calls)
         finally:  # also where the sandbox failed
             unusable = isinstance(read, ProtocolError)
             again = unusable and self.in_a_row < MAX_ASKED_AGAIN
@@ -231,32 +234,41 @@ class ReCode:
         read_files: list[str] = []
         submitted, refused, failed = False, 0, 0
         for number, action in enumerate(read.actions, 1):
-            if submitted or (refused and not FORMS[action.kind].only_looks):
+            path = posixpath.normpath(action.arguments.get("path", "."))
+            if refused and not FORMS[action.kind].only_looks:
                 ok = False
-                text = f"Not done, since {'the turn was over' if submitted else f'action {refused} (`{read.actions[refused - 1].kind}`) was refused'}."
+                text = f"Not done, since action {refused} (`{read.actions[refused - 1].kind}`) was refused."
             elif action.kind == "submit":
-                lost = refusal(read, workspace, known, found.brief.repo, failed=failed, last=last)
-                if not (lost or last or self.held) and (lost := refusal_untouched(found.brief, workspace.targets())):
-                    self.held = True
-                ok, text = not lost, f"Not done. {lost}" if lost else "The targets are handed in."
-                submitted, refused = ok, 0 if ok else number
+                doubt = (
+                    "" if last or self.held else doubts(read, found.brief, workspace.targets(), judged, failed=failed)
+                )
+                ok, self.held = not doubt, self.held or bool(doubt)
+                text = f"Not done yet. {doubt}" if doubt else "The targets are handed in."
+                submitted = ok
             else:
                 self._log("action", step, {"number": number, "kind": action.kind, "arguments": dict(action.arguments)})
                 result = execute(action, workspace, found.told, among=len(read.actions))
                 ok, text = result.done, result.text
                 refused, failed = refused or (0 if ok else number), number if result.failed else failed
-                path = posixpath.normpath(action.arguments.get("path", "."))
                 if ok and action.kind == "write":
                     text += _replaced(read.actions[:number])
                 if ok and action.kind in ("write", "edit"):
                     said.files[path] = action.kind == "write"
-            if last and number == len(read.actions):
-                text += note_of_loss(read, workspace, known)
+            if read.unsaved and number == len(read.actions) and action.kind != "submit":
+                text += f"\nNote: {read.unsaved} is no action: no file has its code."
             read_files.append(path if ok and action.kind == "read" else "")
             self._log("result", step, {"number": number, "kind": action.kind, "ok": ok, "text": text})
             results.append(result_text(action.kind, action.arguments, text))
-        self._tell(kept, results, "\n\n".join(filter(None, (read.note, *results))), step, read_files)
+        self._tell(kept, results, "\n\n".join(results), step, read_files)
         return submitted
+
+    def _doubt_of_hand_in(self, step: Step, brief: Brief, workspace: Workspace, judged: Files, last: bool) -> str:
+        """Why an answer that does nothing but hand in is asked again; "" if it is not, as for the second of a turn."""
+        if last or self.held or [action.kind for action in step.actions] != ["submit"]:
+            return ""
+        doubt = doubts(step, brief, workspace.targets(), judged)
+        self.held = bool(doubt)
+        return f"Not handed in yet. {doubt}" if doubt else ""
 
     def _tell(
         self, calls: Sequence[ToolCall], results: Sequence[str], text: str, step: int, files: Sequence[str] = ()
@@ -273,6 +285,7 @@ class ReCode:
 
     def _begin_turn(self, brief: Brief, feedback: Feedback | None) -> None:
         self.unparsed = self.asked_again = self.in_a_row = 0
+        self.held = False
         if self.over:
             said = "" if feedback is None else f"\n\n{feedback_text(brief, feedback)}"
             self._remember(Message(role="user", content=f"{self.over}{said}"), 0)
@@ -327,14 +340,3 @@ def _replaced(actions: Sequence[Action]) -> str:
     *before, last = ((posixpath.normpath(each.arguments.get("path", ".")), each.kind) for each in actions)
     earlier = [number for number, each in enumerate(before, 1) if each == last]
     return f" It replaces what action {earlier[-1]} of this answer wrote." if earlier else ""
-
-
-def _merge(messages: Sequence[Message]) -> list[Message]:
-    """Merge consecutive user messages, because not every provider accepts them."""
-    merged: list[Message] = []
-    for message in messages:
-        if merged and merged[-1].role == message.role == "user":
-            merged[-1] = Message(role="user", content=f"{merged[-1].content}\n\n{message.content}")
-        else:
-            merged.append(message)
-    return merged

@@ -16,10 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_recode.agents.actions import ProtocolError
-from pytest_recode.agents.fences import fences, unsure
-from pytest_recode.agents.headings import interface_in
-from pytest_recode.agents.protocol import MAX_ANSWER, plain_lines, without_thoughts
-from pytest_recode.agents.values import FENCE, DamagedError
+from pytest_recode.agents.markdown import MAX_ANSWER, UnclearError, fences, without_thoughts
+from pytest_recode.agents.python_source import ends_in_a_string
 
 VERBS = ("READ", "RETRIEVE", "REPLACE", "BROWSE", "SUBMIT")
 
@@ -34,6 +32,7 @@ _LABEL = re.compile(
 )
 _REFLECT = re.compile(r"\s*(?:#{1,6}[ \t]*|\*{1,2})?reflect(?:ion)?[ \t]*\*{0,2}:[ \t]*\*{0,2}", re.IGNORECASE)
 _VERB = re.compile(rf"[\[<*`]*(?P<verb>{'|'.join(VERBS)})\b[\]>*`]*[ \t]*:?(?P<rest>.*)$")
+_OPENS = re.compile(r" {0,3}(?:`{3,}[^`]*|~{3,}.*)$")
 _FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})[\w+.-]*[ \t]*$")
 
 
@@ -50,9 +49,11 @@ class Command:
 def parse(text: str, targets: Sequence[str]) -> Command | ProtocolError:
     """One answer. What it never does: guess where code ends, or write a part of it."""
     try:
-        text = without_thoughts(plain_lines(text))
-    except DamagedError as damage:
-        return ProtocolError(text=f"{damage} Nothing was done.")
+        text = without_thoughts(text.removeprefix("\ufeff"))
+    except UnclearError as unclear:
+        return ProtocolError(text=f"{unclear} Nothing was done.")
+    if text.count("\r\n") == text.count("\n"):  # otherwise they are part of the code
+        text = text.replace("\r\n", "\n")
     if len(text) > MAX_ANSWER:
         return ProtocolError(
             text=f"Your answer has {len(text)} characters; at most {MAX_ANSWER} are read. Nothing was done."
@@ -132,7 +133,7 @@ def _more(verb: str, behind: str, argument: str) -> ProtocolError | None:
 def _replace(
     argument: str, body: str, targets: Sequence[str], reflection: str, *, opened: bool, above: int
 ) -> Command | ProtocolError:
-    """`opened`: a fence was opened before the word REPLACE, so the code ends with the line that closes it. `above`: the number of lines of the
+    """`opened`: a fence was opened before the word REPLACE, so the code ends with the line that closes it. `above`: the lines of the
     answer above `body`."""
     path = argument.removeprefix("./")
     if path and path not in targets:
@@ -144,34 +145,30 @@ def _replace(
             text=f"There are {len(targets)} targets: write REPLACE and the path of one of them ({', '.join(targets)}), then its code"
             " from the next line on. Nothing was done."
         )
-    first = FENCE.match(next((line for line in body.split("\n") if line.strip()), ""))
-    if first is not None and (interface := interface_in(first["info"])):
-        return ProtocolError(
-            text=f"The code of REPLACE is the correction of one interface (`interface={interface[:80]}`), and REPLACE writes the whole"
-            f" of {path or targets[0]}. Nothing was done. Write the whole file, in a fence without `interface=` or without a fence."
-        )
     code = body.rstrip("\n")
     lines = code.rstrip().split("\n")
     odd = sum(bool(_FENCE.match(line)) for line in lines) % 2
-    if _FENCE.match(next((line for line in body.split("\n") if line.strip()), "")):
-        pieces = fences("\n" * above + body)
-        if opened:  # one fence within another
-            return ProtocolError(text=_WHICH_END)
-        if not pieces or not pieces[0].closed:
-            why = pieces[0].unclosed if pieces else "The code fence is not closed."
-            return ProtocolError(text=f"{why} Nothing was done. Write all of it, shorter if need be.")
-        behind = "\n".join(body.split("\n")[pieces[0].line + pieces[0].text.count("\n") + 1 - above :])
-        if len(pieces) > 1 or (behind.strip() and unsure(pieces[0])):
-            return ProtocolError(text=_WHICH_END)
-        if any(_LABEL.match(row) and _VERB.match(row.partition(":")[2].strip()) for row in behind.split("\n")):
+    if _OPENS.match(next((line for line in body.split("\n") if line.strip()), "")):
+        piece, *more = fences("\n" * above + body)
+        behind = body.split("\n")[piece.line + piece.raw.count("\n") + 1 - above :]
+        if next_verb := next(filter(None, (_VERB.match(_LABEL.sub(r"\g<rest>", row).strip()) for row in behind)), None):
             return ProtocolError(
-                text="Another action follows the code of REPLACE: one action per answer. Nothing was done."
+                text=f"Another action ({next_verb['verb']}) follows the code of REPLACE: one action per answer. Nothing was done."
             )
-        code = pieces[0].text
+        if not piece.closed:
+            return ProtocolError(text=f"{piece.unclosed} Nothing was done. Write all of it, shorter if need be.")
+        cut_off = any(map(str.strip, behind)) and ends_in_a_string(piece.text)
+        if opened or more or cut_off:  # `opened`: one fence within another
+            return ProtocolError(text=_WHICH_END)
+        code = piece.text.removesuffix("\n")
     elif odd != opened or (opened and not _FENCE.match(lines[-1])):
         return ProtocolError(text=_WHICH_END)
     elif opened:
         code = "\n".join(lines[:-1])
+    if _is_numbered(code):
+        return ProtocolError(
+            text="The code of REPLACE has the numbers of its lines, as the prompt shows them. Nothing was done. Write it without them."
+        )
     if not code.strip():
         return ProtocolError(
             text="REPLACE needs the whole new text of the target, from the next line on. Nothing was done."
@@ -183,6 +180,12 @@ _WHICH_END = (
     "The code fences in your answer do not tell where the code ends. Nothing was done. Write the code without a fence and with"
     " nothing after it, or in one fence of four backticks."
 )
+
+
+def _is_numbered(code: str) -> bool:
+    """Whether each line begins with its number."""
+    lines = code.strip("\n").split("\n")
+    return len(lines) > 1 and all(line.split(maxsplit=1)[:1] == [str(number)] for number, line in enumerate(lines, 1))
 
 
 def _plain(text: str) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from pytest_recode.agents.actions import ProtocolError, Step
 from pytest_recode.agents.forms import PARTS
-from pytest_recode.agents.json_calls import arguments_in
 from pytest_recode.agents.prompts import cut
-from pytest_recode.agents.protocol import parts_of
-from pytest_recode.agents.values import DamagedError
-from pytest_recode.models import Reply, ToolCall
+from pytest_recode.agents.text_form import parts_of
+from pytest_recode.agents.tools import arguments_in
+from pytest_recode.models import Message, Reply, ToolCall
 
 MAX_REMEMBERED = 24_000
 """Characters of one answer kept in the prompt, some 6,000 tokens: what it wrote is shown as a target anyway."""
@@ -26,12 +26,12 @@ def step_fields(read: Step | ProtocolError, reply: Reply) -> dict[str, Any]:
     """All four parts of a step, including the missing ones."""
     if isinstance(read, ProtocolError):
         said = parts_of(cut(reply.text, MAX_REMEMBERED))
-        actions, note, error = [], "", read.text
+        actions, error = [], read.text
     else:
         said = {name: getattr(read, name) for name in PARTS}
-        actions, note, error = [action.kind for action in read.actions], read.note, ""
+        actions, error = [action.kind for action in read.actions], ""
     parts = {name: said.get(name, "") for name in PARTS}
-    return {**parts, "actions": actions, "note": note, "error": error, **reply_fields(reply)}
+    return {**parts, "actions": actions, "note": "", "error": error, **reply_fields(reply)}
 
 
 def reply_fields(reply: Reply) -> dict[str, Any]:
@@ -62,8 +62,8 @@ def kept_calls(reply: Reply, names: str) -> tuple[ToolCall, ...]:
     room = MAX_REMEMBERED if whole else MAX_REMEMBERED // max(len(reply.tool_calls), 1)
     for number, call in enumerate(reply.tool_calls[:64]):
         try:
-            given = arguments_in(call.arguments, call.name)
-        except DamagedError:
+            given = arguments_in(call)
+        except ValueError:
             given = {"unreadable": call.arguments}
         short = {name: cut(value, room) if isinstance(value, str) else value for name, value in given.items()}
         text = json.dumps(short)
@@ -75,3 +75,14 @@ def kept_calls(reply: Reply, names: str) -> tuple[ToolCall, ...]:
             )
         )
     return tuple(kept)
+
+
+def merged(messages: Sequence[Message]) -> list[Message]:
+    """Merge consecutive user messages, because not every provider accepts them."""
+    joined: list[Message] = []
+    for message in messages:
+        if joined and joined[-1].role == message.role == "user":
+            joined[-1] = Message(role="user", content=f"{joined[-1].content}\n\n{message.content}")
+        else:
+            joined.append(message)
+    return joined

@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from pytest_recode.agents import CommandResult, Refused, Workspace
-from pytest_recode.agents.action_arguments import lines_of, seconds_of
 from pytest_recode.agents.actions import Action
-from pytest_recode.agents.file_patterns import regular_expression
+from pytest_recode.agents.arguments import lines_of, seconds_of
 from pytest_recode.agents.prompts import cut, printable
-from pytest_recode.agents.python_source import unfenced
 from pytest_recode.agents.target_checks import lost_definitions, not_python
 from pytest_recode.wording import some_of
 
@@ -90,14 +88,10 @@ def _execute(action: Action, workspace: Workspace, search: Search) -> str:
     if action.kind == "search":
         return search(given["query"])
     if action.kind == "grep":
-        files = regular_expression(given["include"]) if "include" in given else ""
-        pattern = f"(?i){given['pattern']}" if given.get("ignore_case") == "true" else given["pattern"]
-        return "\n".join(workspace.grep(pattern, path, files)) or "No line matches."
+        return "\n".join(workspace.grep(given["pattern"], path)) or "No line matches."
     if action.kind == "write":
         text, said = given["text"], ""
-        if (inner := unfenced(path, text)) != text:
-            text, said = f"{inner}\n", " The code fence around the text was left out."
-        elif text and not text.endswith("\n"):  # only a call can give such a text: the lines of a block are whole
+        if text and not text.endswith("\n"):  # only a call can give such a text: the lines of a block are whole
             every = text.count("\n")
             end = "\r\n" if every and text.count("\r\n") == every else "\n"
             text, said = f"{text}{end}", " A newline was added at its end."
@@ -106,31 +100,32 @@ def _execute(action: Action, workspace: Workspace, search: Search) -> str:
         count = text.count("\n")
         return f"Wrote {path} ({count} {'line' if count == 1 else 'lines'}).{said}{note_on_change(path, before, text)}"
     if action.kind == "edit":
-        return edit(workspace, path, given["old"], given["new"], everywhere=given.get("replace_all") == "true")
+        everywhere = given.get("replace_all") == "true"
+        return edit(workspace, path, given["old"], given["new"], everywhere=everywhere, whole_lines=action.whole_lines)
     raise AssertionError(f"unknown action {action.kind!r}")
 
 
-def edit(workspace: Workspace, path: str, old: str, new: str, *, everywhere: bool = False) -> str:
-    """Replace the only occurrence of `old`, or all of them. Raises `Refused` with advice."""
+def edit(
+    workspace: Workspace, path: str, old: str, new: str, *, everywhere: bool = False, whole_lines: bool = False
+) -> str:
+    """Replace the only occurrence of `old`, or all of them. `whole_lines`: it begins at the beginning of a line. Raises `Refused` with
+    advice."""
     text = workspace.read(path)
     said, given = old, new
-    count = text.count(old)
+    added = (
+        "" if not whole_lines or text.endswith("\n") else "\r\n" if text.count("\r\n") == text.count("\n") > 0 else "\n"
+    )
+    text += added  # so that its last line is a whole one
+    count = len(_places(text, old, whole_lines))
     if "\r\n" in text and (not count or text.count("\r\n") == text.count("\n")):  # it may be shown with line feeds
         old, new = (piece.replace("\r\n", "\n").replace("\n", "\r\n") for piece in (old, new))
-        count = text.count(old)
+        count = len(_places(text, old, whole_lines))
     converted = " Its lines end in CRLF, and so do the new ones." if new != given else ""
-    fence = ""
-    if not count and path.endswith(".py") and unfenced(path, old) != old:
-        old, new = unfenced(path, old), unfenced(path, new)
-        count, fence = text.count(old), " The code fences around the texts were left out."
-    elif not_python(path, text.replace(old, new)):
-        inner = unfenced(path, new) + ("\n" if new.endswith("\n") else "")
-        if not not_python(path, text.replace(old, inner)):
-            new, fence = inner, " The code fence around the new text was left out."
     if not count:
         why = (
             _escaped(text, said)
             or _other_line_ends(text, said)
+            or (_within_a_line(text, old) if whole_lines else "")
             or _alike(text, said)
             or f"{_near(text, old)}. It must be exact, blanks included"
         )
@@ -138,19 +133,28 @@ def edit(workspace: Workspace, path: str, old: str, new: str, *, everywhere: boo
             why += f". The new text is there already, at line {text[: text.index(new)].count(chr(10)) + 1}: it may be edited already"
         raise Refused(f"the old text does not occur in {path}{why}.")
     if count > 1 and not everywhere:
+        every = "" if whole_lines else ", or `replace_all: true` to replace it in every place"
         raise Refused(
-            f"the old text occurs {count} times in {path}. Give more lines around it, so that it is unique, or `replace_all: true` to "
-            "replace it in every place."
+            f"the old text occurs {count} times in {path}. Give more lines around it, so that it is unique{every}."
         )
-    line = text[: text.index(old)].count("\n") + 1
-    changed = text.replace(old, new)
+    places = _places(text, old, whole_lines)
+    line = text[: places[0]].count("\n") + 1
+    changed = text
+    for at in reversed(places):
+        changed = f"{changed[:at]}{new}{changed[at + len(old) :]}"
     if changed == text:
         raise Refused(f"the old and the new text are the same, so that nothing in {path} was changed.")
-    if joined := _joined_lines(text, old, new):
+    if not whole_lines and (joined := _joined_lines(text, old, new)):
         raise Refused(joined)
     workspace.write(path, changed)
     where = f"at line {line}" if count == 1 else f"in {count} places, the first at line {line}"
-    return f"Edited {path} {where}.{converted}{fence}{_empty_line(text, old, new)}{note_on_change(path, text, changed)}"
+    return f"Edited {path} {where}.{converted}{_empty_line(text, old, new)}{note_on_change(path, text, changed)}"
+
+
+def _places(text: str, old: str, whole_lines: bool) -> list[int]:
+    """Where `old` begins in a text. `whole_lines`: only at the beginning of a line."""
+    begin = "^" if whole_lines else ""
+    return [found.start() for found in re.finditer(begin + re.escape(old), text, re.MULTILINE)]
 
 
 def _instead(path: str, workspace: Workspace) -> str:
@@ -173,10 +177,9 @@ def _joined_lines(text: str, old: str, new: str) -> str:
         begins = old[:1] in ("\r", "\n") and before not in ("", "\n") and new[:1] not in ("", "\r", "\n")
         if ends or begins:
             line = text.count("\n", 0, first) + (old.count("\n") if ends else 1)
-            side, place = ("ends", "last") if ends else ("begins", "first")
             return (
-                f"`old` {side} with a line break and `new` does not, so that lines {line} and {line + 1} would become one. Give `new` the same line break (in a "
-                f"block, an empty {place} line), or leave it out of `old`."
+                f"`old` {'ends' if ends else 'begins'} with a line break and `new` does not, so that lines {line} and {line + 1} would become one. "
+                "Give `new` the same line break, or leave it out of `old`."
             )
     return ""
 
@@ -186,7 +189,7 @@ def _empty_line(text: str, old: str, new: str) -> str:
     at = text.index(old)
     after = text[at + len(old) : at + len(old) + 1]
     alone = at == 0 or text[at - 1] == "\n"
-    if new or not old.strip() or not alone or after != "\n":
+    if new or not old.strip() or old.endswith("\n") or not alone or after != "\n":
         return ""
     line = text[:at].count("\n") + 1
     return f" Note: line {line} is empty now. To remove it, give `old` with its line break."
@@ -264,6 +267,16 @@ def _other_line_ends(text: str, old: str) -> str:
     return " with these line ends: its lines end in line feeds alone, and those of `old` in CRLF"
 
 
+def _within_a_line(text: str, old: str) -> str:
+    """A hint if lines occur in the file but for the beginning of the first one, such as its indentation; "" otherwise."""
+    at = text.find(old)
+    if at < 0:
+        return ""
+    line = text.count("\n", 0, at) + 1
+    whole = text.split("\n")[line - 1].removesuffix("\r")
+    return f" as whole lines: its first line is only the end of line {line}, {whole[:200]!r}. Give the lines with their indentation"
+
+
 _ALIKE = str.maketrans(
     dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-")
     | dict.fromkeys("\u2018\u2019", "'")
@@ -276,9 +289,9 @@ _ALIKE = str.maketrans(
 def _alike(text: str, old: str) -> str:
     """A hint if the old text occurs in the file but for characters that look alike; "" otherwise."""
     at = text.translate(_ALIKE).find(old.translate(_ALIKE))
-    if at < 0 or not old:
+    differs = next((n for n, character in enumerate(old) if at >= 0 and character != text[at + n]), None)
+    if differs is None:
         return ""
-    differs = next(n for n, character in enumerate(old) if character != text[at + n])
     line = text.count("\n", 0, at + differs) + 1
     has, said = text[at + differs], old[differs]
     return f" as it is written: line {line} of the file has {_named(has)} where `old` has {_named(said)}"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_recode.agents.protocol import without_thoughts
-from pytest_recode.agents.values import DamagedError
+from pytest_recode.agents.markdown import UnclearError, without_thoughts
 from pytest_recode.models import Reply
 
 _FILTERED = "content_filter"
@@ -32,5 +31,5 @@ def _is_reasoning(reply: Reply) -> bool:
     """Whether an answer at the limit of output has reasoning only. Some providers keep its text, and the answer is empty."""
     try:
         return not reply.tool_calls and not without_thoughts(reply.text).strip()
-    except DamagedError:  # thoughts in the text that do not end
+    except UnclearError:  # thoughts in the text that do not end
         return True

@@ -60,8 +60,8 @@ class SandboxWorkspace:
         except UnicodeDecodeError:
             raise Refused(f"{path} is no UTF-8 text ({len(data)} bytes)") from None
 
-    def grep(self, pattern: str, path: str = ".", files: str = "") -> tuple[str, ...]:
-        return _texts(self._ask("grep", pattern=pattern, path=path, files=files))
+    def grep(self, pattern: str, path: str = ".") -> tuple[str, ...]:
+        return _texts(self._ask("grep", pattern=pattern, path=path))
 
     def write(self, path: str, text: str) -> None:
         """`text` as UTF-8; what `surrogateescape` decoded goes back to its bytes."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from pytest_recode.agents.actions import Action, Step
 from pytest_recode.agents.prompts import fence_for
-from pytest_recode.agents.protocol import render
+from pytest_recode.agents.text_form import HAND_IN, render
 from pytest_recode.faults import UserError
 from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.levels import FIRST_LINE, corrections
@@ -102,7 +102,7 @@ class SimModel:
         if schema is not None:
             return "{}"  # not a researcher: the caller falls back to derived feedback
         system = "\n".join(message.content for message in messages if message.role == "system")
-        acts = "### Action" in system
+        acts = HAND_IN in system
         if not acts and "summary" in system:
             return self._summary()
         shown = next((message.content for message in reversed(messages) if message.role == "user"), "")
@@ -194,7 +194,7 @@ class SimModel:
         return replaced(text, wrong, source_of(reference, right))
 
     def _step(self, shown: str) -> str:
-        """One answer in the text protocol, for the step that the prompt names."""
+        """One answer in the text form, for the step that the prompt names."""
         work = self._begun()
         step, steps = _budget(shown)
         plan = self._plan(work, steps)
@@ -212,14 +212,14 @@ class SimModel:
         )
 
     def _plan(self, work: Work, steps: int) -> list[list[Action]]:
-        """The answers of a turn, at most `steps`: list and read, write, check, submit."""
+        """The answers of a turn, at most `steps`: look, write, check, submit."""
         submit = Action(kind="submit")
         check = Action(kind="run", arguments={"command": _syntax_check(work.changed)})
         writes = [Action(kind="write", arguments={"path": path, "text": work.texts[path]}) for path in work.changed]
         looked = next((path for path in (*self._targets(), *sorted(self.parts.repo)) if path in self.parts.repo), None)
-        look = [Action(kind="list")]
+        look = [Action(kind="run", arguments={"command": "ls -R"})]
         if looked is not None:
-            look.append(Action(kind="read", arguments={"path": looked}))
+            look.append(Action(kind="run", arguments={"command": shlex.join(["cat", looked])}))
         if not writes:
             return [[*look[1:], submit]]
         batches = [writes[at : at + 6] for at in range(0, len(writes), 6)]

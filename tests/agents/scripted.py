@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_recode.agents import AgentContext
+from pytest_recode.agents import AgentContext, text_form
+from pytest_recode.agents.actions import Action, Step
 from pytest_recode.models import Message, Model, Reply, Tool, ToolCall, Usage
 from pytest_recode.task import Brief, Files
 
@@ -86,3 +88,22 @@ def calls(*given: tuple[str, str], text: str = "") -> Reply:
     """Native tool calls: (name, arguments as the model's own text)."""
     made = [ToolCall(id=f"id-{number}", name=name, arguments=text) for number, (name, text) in enumerate(given)]
     return Reply(text=text, tool_calls=tuple(made), usage=USAGE)
+
+
+Act = str | tuple[str, Mapping[str, Any]]
+"""An action: its kind, with its arguments unless it has none."""
+
+
+def acts(*given: Act, text: str = "") -> Reply:
+    """Native tool calls with right JSON."""
+    pairs = [(each, {}) if isinstance(each, str) else each for each in given]
+    return calls(*((kind, json.dumps(dict(arguments))) for kind, arguments in pairs), text=text)
+
+
+def answer(*given: Act, native: bool, text: str = "") -> Reply | str:
+    """The same actions of a model with native tools, and of one without them: Markdown. `text` stands before them."""
+    if native:
+        return acts(*given, text=text)
+    pairs = [(each, {}) if isinstance(each, str) else each for each in given]
+    made = tuple(Action(kind=kind, arguments=arguments) for kind, arguments in pairs)
+    return "\n\n".join(filter(None, [text, text_form.render(Step(actions=made))]))

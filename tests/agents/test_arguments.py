@@ -1,86 +1,192 @@
-"""Arguments that limit an action: some lines of a file, a time limit of one command."""
+"""Arguments of an action: faults that show before any action is done, and then nothing of the answer is done."""
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from pytest_recode.agents.actions import Action, ProtocolError
-from pytest_recode.agents.tool_execution import execute
-from pytest_recode.agents.tools import from_reply, from_tool_call
-from pytest_recode.models import ToolCall
+from pytest_recode.agents.actions import Action, ProtocolError, Step
+from pytest_recode.agents.step_checks import checked
+from pytest_recode.agents.tool_execution import Result, execute
+from pytest_recode.agents.tools import from_reply
+from pytest_recode.agents.workspace import SandboxWorkspace
 from tests.agents.conftest import Open
-from tests.agents.scripted import calls
+from tests.agents.scripted import Act, acts, answer
+
+FIRST = ("write", {"path": "first.py", "text": "x = 1\n"})
 
 
-def done(open_walled: Open, name: str, arguments: dict[str, object]) -> tuple[bool, str]:
-    """As a model with native tools calls it."""
-    read = from_tool_call(ToolCall(id="1", name=name, arguments=json.dumps(arguments)))
-    assert not isinstance(read, ProtocolError), read
-    result = execute(read[0], open_walled(files={"a.py": b"one\ntwo\nthree\n", "empty.py": b""}), str)
-    return result.done, result.text
+def read(workspace: SandboxWorkspace, act: Act, *, native: bool = True) -> Step | ProtocolError:
+    """An answer that writes `first.py` and then acts, read and checked as `recode` does."""
+    reply = answer(FIRST, act, native=native)
+    step = from_reply(acts(text=reply) if isinstance(reply, str) else reply, native=native)
+    return checked(step, workspace, calls=2 * native) if isinstance(step, Step) else step
+
+
+def done(workspace: SandboxWorkspace, kind: str, **given: object) -> Result:
+    """The result of one call."""
+    step = from_reply(acts((kind, given)))
+    assert isinstance(step, Step), step
+    return execute(step.actions[0], workspace, str)
+
+
+OUTSIDE = "is outside the workspace: give a path relative to it"
+UP = "may not go up by"
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "words"),
+    [
+        ("read", {"path": "/elsewhere/solver.py"}, f"`read`: /elsewhere/solver.py {OUTSIDE}"),
+        ("write", {"path": "/etc/passwd", "text": "x"}, f"`write`: /etc/passwd {OUTSIDE}"),
+        ("list", {"path": "/"}, f"`list`: / {OUTSIDE}"),
+        ("grep", {"pattern": "x", "path": "/usr"}, f"`grep`: /usr {OUTSIDE}"),
+        ("read", {"path": "../x"}, UP),
+        ("write", {"path": "a/../../b", "text": "y"}, UP),
+        ("list", {"path": ".."}, UP),
+        ("grep", {"pattern": "x" * 1001}, "`grep`: the pattern has 1001 characters, more than 1000."),
+        ("grep", {"pattern": "def solve("}, "`grep`: 'def solve(' is no regular expression of Python's"),
+        ("grep", {"pattern": "x", "include": "*.py"}, "`grep` has no argument `include`; its arguments are `pattern`"),
+        ("write", {"path": "src/", "text": "x"}, "which is a directory. Write the path of a file"),
+        ("write", {"path": "src/.", "text": "x"}, "which is a directory. Write the path of a file"),
+        ("write", {"path": " ", "text": "x"}, "`path` of `write` is empty"),
+        ("write", {"path": "x" * 256, "text": "x"}, "a name in it has more than 255 bytes. Write a shorter one."),
+        ("write", {"path": "\u00fc" * 128, "text": "x"}, "a name in it has more than 255 bytes."),
+        ("write", {"path": "a\x1b.py", "text": "x"}, "holds an invisible character (U+001B). Leave it out."),
+        ("write", {"path": "a\x00.py", "text": "x"}, "holds an invisible character (U+0000). Leave it out."),
+        ("read", {"path": "a\u200b.py"}, "`path` of `read` holds an invisible character (U+200B). Leave it out."),
+        ("read", {"path": "a.py", "lines": "some"}, "`lines` must be the first and the last line"),
+        ("read", {"path": "a.py", "lines": "0-3"}, "counted from 1, such as 1-40 or 40-, and is `0-3`."),
+        ("read", {"path": "a.py", "lines": "9-3"}, "and is `9-3`."),
+        ("read", {"path": "a.py", "lines": "-5-1"}, "and is `-5-1`."),
+        ("read", {"path": "a.py", "lines": "1-2-3"}, "and is `1-2-3`."),
+        ("read", {"path": "a.py", "lines": [1, 2]}, "`lines` of `read` must be a string"),
+        ("run", {"command": "ls", "timeout": "soon"}, "`timeout` must be a number of seconds, such as 30"),
+        ("run", {"command": "ls", "timeout": 0}, "and is `0`."),
+        ("run", {"command": "ls", "timeout": -1}, "and is `-1`."),
+        ("run", {"command": "ls", "timeout": "2m"}, "and is `2m`."),
+        ("run", {"command": "ls", "timeout": True}, "and is `true`."),
+        ("run", {"command": "ls", "timeout": [5]}, "`timeout` of `run` must be a string."),
+        ("run", {"command": "ls \x00"}, "holds a null character, which no command can hold: leave it out."),
+        ("run", {"command": "\n"}, "`command` of `run` is empty"),
+        ("write", {"path": "b.txt", "text": "\ud800"}, "`text` of `write` holds half of a character (U+D800)"),
+        ("write", {"path": "b.txt"}, "`write` needs `text`."),
+        ("write", {"path": "b.txt", "text": None}, "`write` needs `text`."),
+        ("edit", {"path": "a.py", "old": "", "new": "x"}, "`old` of `edit` is empty"),
+        ("edit", {"path": "a.py", "old": "x", "new": "x"}, "are the same text, so that nothing would be changed."),
+        ("edit", {"path": "a", "old": "b", "new": "c", "replace_all": "first"}, "must be true or false, and is `first`"),
+        ("edit", {"path": "a", "old": "b", "new": "c", "replace_all": 2}, "must be true or false, and is `2`"),
+        ("submit", {"mode": "now"}, "`submit` has no argument `mode`; it takes none."),
+    ],
+)  # fmt: skip
+def test_a_fault_that_shows_before_is_told_before_anything_is_done(
+    open_walled: Open, kind: str, given: dict[str, object], words: str
+) -> None:
+    found = read(open_walled(), (kind, given))
+    assert isinstance(found, ProtocolError), found
+    assert found.calls[0] == ""
+    assert words in found.calls[1]
+    assert "Nothing was done." in found.calls[1]
+    assert found.text == found.calls[1]
+
+
+@pytest.mark.parametrize(
+    ("act", "words"),
+    [
+        (("write", {"path": "/etc/passwd", "text": "x\n"}), f"`write`: /etc/passwd {OUTSIDE}. Nothing was done."),
+        (("write", {"path": "../b.py", "text": "x\n"}), UP),
+        (("write", {"path": f"{'x' * 256}.py", "text": "x\n"}), "a name in it has more than 255 bytes"),
+        (("edit", {"path": "a.py", "old": "x\n", "new": "x\n"}), "are the same text"),
+        (("run", {"command": " "}), "`command` of `run` is empty"),
+        (("search", {"query": "\n"}), "`query` of `search` is empty"),
+    ],
+)
+def test_a_fault_in_a_block_is_told_before_anything_is_done(open_walled: Open, act: Act, words: str) -> None:
+    found = read(open_walled(), act, native=False)
+    assert isinstance(found, ProtocolError), found
+    assert words in found.text
+    assert "Nothing was done." in found.text
+    assert found.calls == ()
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_path_below_the_root_is_the_path_relative_to_it(open_workspace: Open, native: bool) -> None:
+    workspace = open_workspace()
+    root = workspace.run("pwd").output.strip()
+    found = read(workspace, ("write", {"path": f"{root}/lib/./new.py", "text": "x\n"}), native=native)
+    assert isinstance(found, Step), found
+    assert found.actions[1] == Action(kind="write", arguments={"path": "lib/new.py", "text": "x\n"})
+    itself = read(workspace, ("list", {"path": root}))
+    assert isinstance(itself, Step), itself
+    assert itself.actions[1].arguments == {"path": "."}
+
+
+def test_each_call_that_cannot_be_used_gets_its_own_fault(open_walled: Open) -> None:
+    """The calls are read before the workspace is asked."""
+    right, outside = ("read", {"path": "solver.py"}), ("grep", {"pattern": "x", "path": "/usr"})
+    found = from_reply(acts(("write", {"path": "n.txt"}), right, ("run", {"command": "ls", "timeout": "soon"})))
+    assert isinstance(found, ProtocolError), found
+    assert [each[:25] for each in found.calls] == ["`write` needs `text`. Not", "", "`timeout` must be a numbe"]
+    step = from_reply(acts(outside, right, ("read", {"path": "/x.py"})))
+    assert isinstance(step, Step), step
+    found = checked(step, open_walled(), calls=3)
+    assert isinstance(found, ProtocolError), found
+    assert [each[:25] for each in found.calls] == ["`grep`: /usr is outside t", "", "`read`: /x.py is outside "]
+    assert found.text == found.calls[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "arguments"),
+    [
+        ("list", {"path": None}, {}),
+        ("grep", {"pattern": "x", "path": ""}, {"pattern": "x"}),
+        ("read", {"path": " a.py ", "lines": 7}, {"path": "a.py", "lines": "7"}),
+        ("run", {"command": "ls", "timeout": 2.5}, {"command": "ls", "timeout": "2.5"}),
+        ("run", {"command": "ls", "timeout": 12345678}, {"command": "ls", "timeout": "12345678"}),
+        ("edit", {"path": "a", "old": "b", "new": "", "replace_all": False}, {"path": "a", "old": "b", "new": ""}),
+        (
+            "edit",
+            {"path": "a", "old": "b", "new": "", "replace_all": True},
+            {"path": "a", "old": "b", "new": "", "replace_all": "true"},
+        ),
+        ("write", {"path": "a", "text": ""}, {"path": "a", "text": ""}),
+        ("write", {"text": "\x00\udcff", "path": "a"}, {"path": "a", "text": "\x00\udcff"}),
+    ],
+)
+def test_what_is_taken_as_it_is_given(kind: str, given: dict[str, object], arguments: dict[str, str]) -> None:
+    step = from_reply(acts((kind, given)))
+    assert isinstance(step, Step), step
+    assert step.actions == (Action(kind=kind, arguments=arguments),)
 
 
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
         ("2-3", "Lines 2 to 3 of 3:\ntwo\nthree"),
-        ([1, 2], "Lines 1 to 2 of 3:\none\ntwo"),
-        ([2, -1], "Lines 2 to 3 of 3:\ntwo\nthree"),
-        ("[2, 2]", "Lines 2 to 2 of 3:\ntwo"),
+        ("2", "Lines 2 to 2 of 3:\ntwo"),
+        (2, "Lines 2 to 2 of 3:\ntwo"),
         ("3-", "Lines 3 to 3 of 3:\nthree"),
-        ([1, 400], "Lines 1 to 3 of 3:\none\ntwo\nthree"),
+        ("1-400", "Lines 1 to 3 of 3:\none\ntwo\nthree"),
         ("", "one\ntwo\nthree\n"),
     ],
 )
 def test_some_lines_are_read(open_walled: Open, lines: object, told: str) -> None:
-    assert done(open_walled, "read", {"path": "a.py", "view_range": lines}) == (True, told)
+    workspace = open_walled(files={"a.txt": b"one\ntwo\nthree\n"})
+    assert done(workspace, "read", path="a.txt", lines=lines) == Result(True, told)
 
 
 def test_lines_that_the_file_does_not_have_are_refused(open_walled: Open) -> None:
-    assert done(open_walled, "read", {"path": "a.py", "lines": "4-9"}) == (
-        False,
-        "Refused: a.py has 3 lines, and no line 4.",
+    workspace = open_walled(files={"a.txt": b"one\ntwo\nthree\n", "empty.txt": b""})
+    assert done(workspace, "read", path="a.txt", lines="4-9") == Result(
+        False, "Refused: a.txt has 3 lines, and no line 4."
+    )
+    assert done(workspace, "read", path="empty.txt", lines="1") == Result(
+        False, "Refused: empty.txt has 0 lines, and no line 1."
     )
 
 
-@pytest.mark.parametrize("lines", ["0-3", "3-2", "0", "-1", "first", "1-2-3", "-5-1"])
-def test_lines_that_are_none_are_an_error_before_anything_is_done(lines: str) -> None:
-    write, read = {"path": "b.py", "text": "x"}, {"path": "a.py", "lines": lines}
-    told = from_reply(calls(("write", json.dumps(write)), ("read", json.dumps(read))))
-    assert isinstance(told, ProtocolError)
-    assert "such as 1-40" in told.text
-    assert "Nothing was done. Call the tool `read`" in told.text
-
-
-@pytest.mark.parametrize("timeout", [0, "2m", "5 python a.py"])
-def test_a_time_limit_that_is_none_is_an_error_before_anything_is_done(timeout: object) -> None:
-    write, run = {"path": "b.py", "text": "x"}, {"command": "ls", "timeout": timeout}
-    told = from_reply(calls(("write", json.dumps(write)), ("run", json.dumps(run))))
-    assert isinstance(told, ProtocolError)
-    assert told.text.startswith("`timeout` must be a number of seconds, such as 30")
-    assert "Nothing was done. Call the tool `run`" in told.text
-
-
 def test_a_command_has_the_time_limit_that_is_asked_for(open_walled: Open) -> None:
-    ok, told = done(open_walled, "run", {"command": "echo begun; sleep 1000", "timeout": 1})
-    assert ok
-    assert "its `timeout`" in told
-    assert "begun" in told
-    assert done(open_walled, "bash", {"command": "echo so", "timeout": "5 s"}) == (True, "Exit status 0.\nso\n")
-
-
-@pytest.mark.parametrize("given", [{"timeout": True}, {"timeout": [5]}, {"timeout_ms": "soon"}, {"timeout_ms": 0}])
-def test_what_is_no_time_is_refused(given: dict[str, object]) -> None:
-    read = from_tool_call(ToolCall(id="1", name="run", arguments=json.dumps({"command": "ls", **given})))
-    assert isinstance(read, ProtocolError)
-    assert "Nothing was done." in read.text
-
-
-@pytest.mark.parametrize("old", ["save_every  ==  2:\n    go()", "  save_every == 2:\n    go()"])
-def test_an_old_text_that_is_wrong_in_its_blanks_is_told_the_nearest_line(open_walled: Open, old: str) -> None:
-    workspace = open_walled(files={"a.py": b"x = 1\n    save_every == 2:\n        go()\n"})
-    result = execute(Action(kind="edit", arguments={"path": "a.py", "old": old, "new": "y"}), workspace, str)
-    assert not result.done
-    assert "(line 2 is like its first line: '    save_every == 2:')" in result.text
+    result = done(open_walled(), "run", command="echo begun; sleep 1000", timeout=1)
+    assert (result.done, result.failed) == (True, True)
+    assert "its `timeout`" in result.text
+    assert "begun" in result.text
+    assert done(open_walled(), "run", command="echo so", timeout="5") == Result(True, "Exit status 0.\nso\n")

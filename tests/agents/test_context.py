@@ -22,7 +22,7 @@ __all__ = ["chat_server"]
 Serve = Callable[[Script], ChatServer]
 KINDS = {"recode": recode.KIND, "one-shot": one_shot.KIND, "recode-h": recode_h.KIND}
 RAMBLES = "I wonder what solve(x) may mean in the paper, and what it may not. " * 150
-READS = "### Action: read\npath: README.md\n"
+READS = "```bash\ncat README.md\n```\n"
 SUMMARY = "SUMMARY: nothing was written."
 
 
@@ -78,7 +78,7 @@ def test_a_task_that_does_not_fit_is_an_error(chat_server: Serve, open_walled: O
 
 HUGE = "x = 1\n" * 4_000
 WRITES = {
-    "recode": f"### Action: write\npath: solver.py\ntext <<CODE\n{HUGE}CODE\n",
+    "recode": f"```python solver.py\n{HUGE}```",
     "one-shot": f"```python solver.py\n{HUGE}```",
     "recode-h": f"reflect: Long.\naction:\nREPLACE\n{HUGE}",
 }

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.agents import memory, one_shot, prompts, recode_h, retrieval, step_log, tool_execution
-from pytest_recode.agents.action_names import ACTION_NAMES, ARGUMENT_NAMES, argument_of, kind_of
 from pytest_recode.agents.actions import Action, Step
-from pytest_recode.agents.fences import files
-from pytest_recode.agents.forms import FORMS, PART_NAMES, PARTS
-from pytest_recode.agents.protocol import parse
+from pytest_recode.agents.forms import FORMS
+from pytest_recode.agents.named_blocks import files_in
+from pytest_recode.agents.text_form import read_text
 
 TEXT = (Path(__file__).parents[2] / "docs" / "reference" / "agents.md").read_text("utf-8")
 
@@ -24,44 +23,24 @@ def indented(after: str) -> str:
     return "\n".join(line[4:] for line in found[0].split("\n")).strip()
 
 
-def test_the_example_of_the_protocol_is_one() -> None:
-    step = parse(indented("### The text protocol"))
+def test_the_example_of_the_text_form_is_one() -> None:
+    step = read_text(indented("### The text form"))
     assert isinstance(step, Step)
     assert step.planning == "Fix the axis, look at the result, submit."
     assert [action.kind for action in step.actions] == ["edit", "run", "submit"]
-    assert step.actions[0] == Action(
-        kind="edit",
-        arguments={
-            "path": "src/sinkhorn.py",
-            "old": "    u = a / (K @ v).sum(0)",
-            "new": "    u = a / (K @ v)",
-        },
-    )
+    texts = {"old": "    u = a / (K @ v).sum(0)\n", "new": "    u = a / (K @ v)\n"}
+    assert step.actions[0] == Action(kind="edit", arguments={"path": "src/sinkhorn.py", **texts}, whole_lines=True)
 
 
 def test_the_example_of_one_shot_is_one() -> None:
-    found = files(indented("The answer's last fenced block"), ("src/sinkhorn.py", "src/other.py"))
-    assert found.files == {"src/sinkhorn.py": "import numpy as np"}
+    found = files_in(indented("The answer's last block"), ("src/sinkhorn.py", "src/other.py"), ())
+    assert found.files == {"src/sinkhorn.py": "import numpy as np\n"}
 
 
 def test_the_table_of_actions_is_complete() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \| [^|]* \|$", TEXT[TEXT.index("### Actions") :], re.MULTILINE))
     for kind, form in FORMS.items():
         assert re.findall(r"`(\w+)`", rows.get(kind, "")) == sorted(form.takes, key=list(form.takes).index), kind
-
-
-def test_the_table_of_other_names_is_that_of_the_code() -> None:
-    table = TEXT[TEXT.index("| name | other names |") :].partition("\n\n")[0]
-    rows = {
-        name: re.findall(r"`(\w+)`", others)
-        for name, others in re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.MULTILINE)
-    }
-    parts = {part: [name for name, own in PART_NAMES.items() if own == part != name] for part in PARTS}
-    assert rows == {name: list(others) for name, others in [*ACTION_NAMES.items(), *ARGUMENT_NAMES.items()]} | parts
-    for kind, others in ACTION_NAMES.items():
-        assert {kind_of(name) for name in others} == {kind}
-        for own in FORMS[kind].takes:
-            assert {argument_of(kind, name) for name in ARGUMENT_NAMES[own]} == {own}
 
 
 @pytest.mark.parametrize(

@@ -77,11 +77,12 @@ def test_who_needs_what() -> None:
 
 
 def test_recode_solves_once_feedback_says_how(open_workspace: Open) -> None:
-    mend = "### Action: edit\npath: solver.py\nold <<A\nraise NotImplementedError\nA\nnew <<B\nreturn 2 * x\nB\n"
-    model = Scripted(["### Action: read solver.py", *["### Action: submit"] * 2, mend + "### Action: submit"])
+    mend = "```python solver.py\ndef solve(x):\n    return 2 * x\n```\n"
+    model = Scripted(["```bash\ncat solver.py\n```", *["SUBMIT"] * 2, mend + "SUBMIT"])
     played = play(recode.KIND.make(a_context(model)), open_workspace())
     assert played.solved_turn == 2
-    assert [turn.move.steps for turn in played.turns] == [3, 1]
+    assert [turn.move.steps for turn in played.turns] == [2, 1]
+    assert played.turns[0].move.asked_again == 1, "a hand-in of an untouched target"
     assert played.turns[1].usage == USAGE
     assert "Return 2 * x." in model.asked[3][-1].content
 

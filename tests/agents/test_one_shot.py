@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
-from pytest_recode.agents.fences import ExtractedFiles, files
+from pytest_recode.agents.named_blocks import ExtractedFiles
 from pytest_recode.agents.one_shot import KIND, OneShot, repository_text
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.faults import UserError
@@ -21,13 +22,12 @@ ONE = ("solver.py",)
 TWO = ("solver.py", "lib/loss.py")
 
 
-def read(text: str, targets: tuple[str, ...]) -> ExtractedFiles:
+def read(text: str, targets: tuple[str, ...] = ONE, interfaces: tuple[str, ...] = ("solver.x",)) -> ExtractedFiles:
     """As the agent reads an answer."""
     agent = OneShot(context=a_context(None), model=Scripted([]))
-    found, _ = agent._read(Reply(text=text), a_brief(repo={}, targets=targets))
-    return ExtractedFiles(
-        files={path: text.removesuffix("\n") for path, text in found.files.items()}, problems=found.problems
-    )
+    brief = replace(a_brief(repo={}, targets=targets), interfaces=interfaces)
+    found, _ = agent._read(Reply(text=text), brief)
+    return found
 
 
 @pytest.mark.parametrize(
@@ -35,129 +35,70 @@ def read(text: str, targets: tuple[str, ...]) -> ExtractedFiles:
     [
         "```python\nx = 1\n```",
         "```python solver.py\nx = 1\n```",
-        "```py path=solver.py\nx = 1\n```",
-        '```python title="solver.py"\nx = 1\n```',
+        "```python ./solver.py\nx = 1\n```",
         "```python:solver.py\nx = 1\n```",
         "```solver.py\nx = 1\n```",
+        "```python repo/solver.py\nx = 1\n```",
         "```\nx = 1\n```",
         "~~~python\nx = 1\n~~~\nDone.",
         "````python\nx = 1\n````",
+        "1. The file:\n\n   ```python solver.py\n   x = 1\n   ```\n",
         "**solver.py**\n```python\nx = 1\n```\nUse it:\n```python\nsolve(3)\n```",
-        "The solution:\n```python\nx = 1\n```\n\n### tests/test_solver.py\n\n```python\nassert x == 1\n```",
+        "```python solver.py\nx = 1\n```\nIn short:\n```python solver.py\ny = 1\n```",
         "<think>\n```python\nx = 0\n```\n</think>\n```python\nx = 1\n```",
         "```python\nx = 1\n```\nRun it:\n```bash\npython solver.py\n```\nIt prints:\n```\n1\n```",
         "```python example.py\nx = 0\n```\n```python\nx = 1\n```",
-        "```python repo/solver.py\nx = 1\n```\n```python\nsolve(3)  # an example\n```",
         "```Python linenums\r\nx = 1\n```\r\n",
+        "```python\nx = 0\n```\nBetter:\n```python\nx = 1\n```",
     ],
 )
-def test_the_last_python_block_is_the_only_target(text: str) -> None:
-    found = read(text, ONE)
-    assert found.files == {"solver.py": "x = 1"}
-    assert found.problems == ()
+def test_the_block_of_the_only_target(text: str) -> None:
+    assert read(text).files == {"solver.py": "x = 1\n"}
 
 
-def test_the_last_of_several_blocks_counts_and_the_others_are_told_of() -> None:
+def test_what_was_used_and_what_was_not_is_told() -> None:
     text = "First try:\n```python solver.py\nx = 0\n```\nBetter:\n```python ./solver.py\nx = 1\n```"
-    found = read(text, ONE)
-    assert found.files == {"solver.py": "x = 1"}
-    assert found.problems == ("Your answer had 2 blocks for solver.py; only the last one was used.",)
+    found = read(text)
+    assert found.files == {"solver.py": "x = 1\n"}
+    [told] = found.problems
+    assert_message(told, "solver.py is the block that line 6 opens", "Not used: the code of line 2")
 
 
 def test_each_target_has_its_own_block() -> None:
-    text = "```python solver.py\na = 1\n```\n```python\n# lib/loss.py\nb = 2\n```\n```python\nan_example()\n```"
-    assert files(text, TWO).files == {"solver.py": "a = 1", "lib/loss.py": "# lib/loss.py\nb = 2"}
-    named = "```python\n# path: ./solver.py\na = 1\n```\n```python loss.py\nb = 2\n```"
-    assert files(named, TWO).files == {"solver.py": "# path: ./solver.py\na = 1", "lib/loss.py": "b = 2"}
-
-
-def test_the_correction_of_one_interface_is_not_taken_for_the_file() -> None:
-    correction = "```python file=solver.py interface=solver.solve\ndef solve(x): ...\n```"
-    found = read(correction, ONE)
-    assert found.files == {}
-    assert "the correction of one interface (`interface=solver.solve`)" in found.problems[0]
-    assert "Write the whole content of solver.py: ```python solver.py" in found.problems[0]
-    assert read(f"{correction}\n```python solver.py\nx = 1\n```", ONE).files == {"solver.py": "x = 1"}
-
-
-@pytest.mark.parametrize(
-    ("changes", "form"),
-    [
-        ("<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE", "a search and replace block"),
-        ("------- SEARCH\nx = 1\n=======\nx = 2\n+++++++ REPLACE", "a search and replace block"),
-        ("--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2", "a diff"),
-        ("diff --git a/a.py b/a.py\nindex 1..2 100644\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2", "a diff"),
-        ("*** Begin Patch\n*** Update File: a.py\n@@\n-x = 1\n+x = 2\n*** End Patch", "a diff"),
-    ],
-)
-def test_changes_of_a_file_are_not_taken_for_the_file(changes: str, form: str) -> None:
-    found = files(f"I change one line.\n\n```python a.py\n{changes}\n```\n", ("a.py",))
-    assert found.files == {}
-    assert_message(
-        found.problems[0],
-        f"line 3 is {form}",
-        "replaces the whole of a.py: unchanged",
-        "Write the whole content of a.py",
-    )
-
-
-@pytest.mark.parametrize(
-    ("end", "told"),
-    [
-        ("``` That is all.", 'one with words opens another fence, as here line 6 ("``` That is all.").'),
-        ("``` That is all.\n```", 'one with words opens another fence, as here line 6 ("``` That is all.").'),
-        ("``` a\n```python b.py\n```\n", 'as here line 6 ("``` a"), line 7 ("```python b.py").'),
-        ("y = ", "the answer was cut off, or the closing line is missing. Nothing was written."),
-    ],
-)
-@pytest.mark.parametrize("before", ["I write\nall of\nthe file:", "<think>\nSo:\n</think>"], ids=["", "thoughts"])
-def test_why_a_fence_is_not_closed(before: str, end: str, told: str) -> None:
-    """Lines are counted as the model wrote them."""
-    [problem] = read(f"{before}\n```python\nx = 1\n{end}", ONE).problems
-    assert problem.startswith("The code fence that line 4 opens is not closed: the answer was cut off, or")
-    assert told in problem
+    text = "```python solver.py\na = 1\n```\n```python loss.py\nb = 2\n```\n```python\nan_example()\n```"
+    assert read(text, TWO, ()).files == {"solver.py": "a = 1\n", "lib/loss.py": "b = 2\n"}
 
 
 def test_code_may_hold_fences() -> None:
-    code = '"""Use it:\n\n```python\nsolve(1)\n```\n"""\nx = 1'
-    assert files(f"```python\n{code}\n```", ONE).files == {"solver.py": code}
-    assert files(f"````python\n```\n{code}\n````", ONE).files == {"solver.py": f"```\n{code}"}
+    code = '"""Use it:\n\n```python\nsolve(1)\n```\n"""\nx = 1\n'
+    assert read(f"````python\n{code}````").files == {"solver.py": code}
+    found = read(f"```python\n{code}```")
+    assert found.files == {}
+    assert_message(found.problems[0], "line 1", "a line of backticks is in one of its strings", "four backticks")
 
 
 @pytest.mark.parametrize(
-    ("text", "targets", "problems"),
+    ("text", "told"),
     [
+        ("I cannot do that.", "no block for solver.py: unchanged. Begin its fence with ```python solver.py"),
+        ("", "no block for solver.py"),
+        ("```python other.py\nx = 1\n```", "no block for solver.py"),
+        ("```bash\nls\n```", "no block for solver.py"),
+        ("```python\nx = 1\n", "The code fence that line 1 opens is not closed"),
         (
-            "I cannot do that.",
-            ONE,
-            (
-                "Your answer has no fenced code for solver.py: unchanged. "
-                "Begin the fence with a line such as ```python solver.py",
-            ),
+            "<think>\nSo:\n</think>\n```python\nx = 1\n``` That is all.",
+            "The code fence that line 4 opens is not closed",
         ),
-        ("", ONE, None),
-        ("```python other.py\nx\n```", ONE, None),
-        ("```bash\nls\n```", ONE, None),
-        ("```python\nx\n```", TWO, None),
-        (
-            "```python\nx = 1\n",
-            ONE,
-            (
-                "The code fence that line 1 opens is not closed: the answer was cut off, or the closing line is missing. Nothing was"
-                " written.",
-            ),
-        ),
-        ("```python\nx = 0\n```\nBetter:\n```python\nx = 1\n```", ONE, None),
-        ("```python solver.py\nx = 1\n```\n```python lib/loss.py\ny = (", TWO, None),
-        ("```python solver.py\nx = '''\n```\n'''\ny = 2\n```\n", ONE, None),
-        ("```python\nx = '''\n```\n```python\ny = 2\n```\n```\n'''\n```\n", ONE, None),
-        ("<think>\n```python\nx = 0\n```\n", ONE, None),
+        ("```python solver.py\nx = 1\n```\n```python lib/loss.py\ny = (", "line 4 opens is not closed"),
+        ("```python solver.py\nx = '''\n```\n'''\ny = 2\n```\n", "a line of backticks is in one of its strings"),
+        ("<think>\n```python\nx = 0\n```\n", "it holds nothing but thoughts"),
+        ("```diff solver.py\n-x = 0\n+x = 1\n```", "no block for solver.py"),
     ],
 )
-def test_no_usable_block(text: str, targets: tuple[str, ...], problems: tuple[str, ...] | None) -> None:
-    found = read(text, targets)
+def test_an_answer_without_a_usable_block(text: str, told: str) -> None:
+    found = read(text)
     assert found.files == {}
-    assert found.problems == problems if problems is not None else len(found.problems) == 1
+    assert told in found.problems[0]
 
 
 def test_blank_lines_that_end_a_file_are_written(open_workspace: Open) -> None:
@@ -204,7 +145,9 @@ def test_feedback_and_the_own_answer_are_in_the_next_prompt(open_walled: Open) -
 
 
 def test_blocks_that_were_not_used_are_in_the_transcript_and_in_the_next_prompt(open_workspace: Open) -> None:
-    told = "Your answer had 2 blocks for solver.py; only the last one was used."
+    told = (
+        "In your answer, solver.py is the block that line 4 opens. Not used: the code of line 1 (```python solver.py)."
+    )
     twice = "```python solver.py\nimport math\n```\n```python solver.py\nsolve = None\ndef solve(x): ...\n```"
     model, workspace, log = Scripted([twice, coded(1)]), open_workspace(), Logged()
     agent = KIND.make(a_context(model, log=log))
@@ -224,8 +167,8 @@ DRAFT = "```python solver.py\ndef solve(x):\n    return 1  # a draft\n```\nThe w
         (
             f"{DRAFT}```python\ndef solve(x):\n    return 2 * x\n```",
             [
-                "solver.py is the block that begins in line 1",
-                "Not used, because no target is named: the block of line 6",
+                "solver.py is the block that line 1 opens",
+                "Not used: the code of line 6",
             ],
         ),
         (
@@ -249,13 +192,6 @@ def test_what_a_written_answer_may_not_have_meant_is_recorded_and_told(
     [problem] = log.of("step")[0]["problems"]
     assert problem in model.asked[1][-1].content
     assert_message(problem, *facts)
-
-
-@pytest.mark.parametrize("form", ["```diff solver.py", "```patch solver.py"])
-def test_a_block_that_calls_itself_a_diff_is_not_the_file(form: str) -> None:
-    found = read(f"{form}\n def solve(x):\n-    return x\n+    return 2 * x\n```", ONE)
-    assert found.files == {}
-    assert_message(found.problems[0], "is a diff", "```python solver.py", "unchanged")
 
 
 def coded(number: int) -> str:
@@ -327,7 +263,11 @@ def test_an_answer_without_code_leaves_the_target_and_is_told(open_walled: Open,
     assert workspace._connection is None
     agent.act(a_brief(), Feedback(level=0, text="No.", turn=1), workspace)
     told = model.asked[1][-1].content
-    assert "Your answer has no fenced code for solver.py" in told or "at most 1000000 are read" in told
+    assert (
+        "Your answer had no block for solver.py" in told
+        or "null character" in told
+        or "at most 1000000 are read" in told
+    )
     assert sum(len(message.content) for message in model.asked[1]) < 60_000
     for message in model.asked[1]:
         assert message.content.encode()
@@ -357,149 +297,3 @@ def test_an_answer_that_was_cut_off_writes_nothing(open_walled: Open) -> None:
         "limit of output. Nothing was written. Answer with the whole content of every target again"
         in model.asked[1][-1].content
     )
-
-
-MODULE = "import numpy as np\n\n\ndef solve(x):\n    return np.sum(x)"
-EXAMPLE = "Usage:\n\n```python\nfrom crc.control import solve\n\nprint(solve([1, 2]))\n```\n"
-
-
-LABELS = [
-    "**File: crc/control.py**",
-    "**File:** `crc/control.py`",
-    "#### 1. crc/control.py",
-    "## 1. `crc/control.py`",
-    "### `crc/control.py` — the control",
-    "### crc/control.py\n\nIt sums e.g. all of x.",
-    "### The control\n\nHere is the complete `crc/control.py`:",
-    "Next, the sum and its derivatives, in `crc/control.py`. The bracket\nin -g'(r) does not cancel.",
-    "1. `control.py`",
-]
-OTHERS = ("crc/sets.py", "crc/tree.py")
-CONTROL = {"crc/control.py": b"def solve(x):\n    raise NotImplementedError\n"}
-
-
-@pytest.mark.parametrize("label", LABELS)
-@pytest.mark.parametrize("others", [(), OTHERS], ids=["one", "several"])
-@pytest.mark.parametrize("example_first", [False, True])
-def test_the_text_directly_above_a_block_names_its_file(
-    label: str, others: tuple[str, ...], example_first: bool
-) -> None:
-    parts = [f"{label}\n\n```python\n{MODULE}\n```\n", EXAMPLE]
-    found = files("\n".join(parts[::-1] if example_first else parts), ["crc/control.py", *others], CONTROL)
-    assert found.files == {"crc/control.py": MODULE}
-    assert len(found.problems) == bool(others)
-
-
-def test_the_first_line_of_a_block_names_its_file() -> None:
-    text = f"```python\n# crc/control.py - the control\n{MODULE}\n```"
-    assert list(files(text, ["crc/control.py", *OTHERS]).files) == ["crc/control.py"]
-
-
-@pytest.mark.parametrize(
-    ("above", "code"),
-    [
-        ("`crc/control.py` and `crc/sets.py`:", MODULE),
-        ("This goes into the file of controls:", MODULE),
-        ("In `crc/control.py`, only one line changes:", "    return np.sum(x)"),
-        ("In `crc/control.py` I set the tolerance:", "TOLERANCE = 1e-6"),
-        ("`crc/base.py`:", "def solve(x):\n    return x"),
-        ("Use `crc/control.py` so:", "from crc.control import solve\n\nprint(solve([1, 2]))"),
-    ],
-)
-def test_what_the_text_above_does_not_say_is_not_guessed(above: str, code: str) -> None:
-    repo = {"crc/control.py": b"import numpy as np\n\ndef solve(x):\n    raise NotImplementedError\n"}
-    found = files(f"{above}\n\n```python\n{code}\n```\n", ["crc/control.py", *OTHERS], repo)
-    assert found.files == {}
-    assert "crc/control.py" in found.problems[0]
-
-
-FULL = "import numpy as np\n\ndef _half(x):\n    return x / 2\n\ndef solve(x):\n    return np.sum(_half(x))"
-EXCERPTS = {
-    "lines": "    x = np.sum(x)\n    # ...",
-    "a function that uses another": "def solve(x):\n    return np.sum(_half(x))",
-    "its use": "from crc.control import solve\n\ndef main():\n    print(solve(3))",
-    "its use, in short": "solve(3)",
-}
-
-
-@pytest.mark.parametrize("excerpt", EXCERPTS.values(), ids=EXCERPTS)
-@pytest.mark.parametrize("named", [" crc/control.py", ""], ids=["named", "unnamed"])
-@pytest.mark.parametrize("excerpt_first", [False, True])
-def test_an_excerpt_is_not_the_file(excerpt: str, named: str, excerpt_first: bool) -> None:
-    parts = [f"```python{named}\n{FULL}\n```", f"```python{named}\n{excerpt}\n```"]
-    found = files("\nand\n".join(parts[::-1] if excerpt_first else parts), ["crc/control.py"], CONTROL)
-    assert found.files == {"crc/control.py": FULL}
-    if named:
-        assert "Your answer had 2 blocks for crc/control.py; " in found.problems[0]
-        assert ("is an excerpt, without" in found.problems[0]) == (not excerpt_first)
-
-
-def test_a_shorter_file_replaces_a_draft() -> None:
-    better = "def solve(x):\n    return sum(x) / 2"
-    text = f"```python crc/control.py\n{FULL}\n```\nSimpler:\n```python crc/control.py\n{better}\n```"
-    assert files(text, ["crc/control.py"], CONTROL).files == {"crc/control.py": better}
-
-
-def test_of_two_halves_of_a_file_none_is_written() -> None:
-    repo = {"m.py": b"def f(): ...\n\ndef g(): ...\n"}
-    found = files("```python m.py\ndef f(): return 1\n```\n```python m.py\ndef g(): return 2\n```", ["m.py"], repo)
-    assert found.files == {}
-    assert_message(
-        found.problems[0], "line 4 is an excerpt, without f", "m.py: unchanged", "Write the whole content of m.py"
-    )
-
-
-def test_one_unnamed_file_of_two_is_not_guessed() -> None:
-    found = files(f"```python\n{FULL}\n```\nor\n```python\n{MODULE}\n```", ["crc/control.py"], CONTROL)
-    assert found.files == {}
-    assert_message(found.problems[0], "2 blocks of code (lines 1, 11)", "unclear which one is crc/control.py")
-
-
-def test_good_files_are_written_and_all_problems_are_told() -> None:
-    repo = {"a.py": b"import numpy as np\n\ndef f(): ...\n\ndef g(): ...\n", "b.py": b"def h(): ...\n"}
-    elided = "# ... existing code ...\n\ndef g():\n    return np.pi"
-    text = (
-        f"```python m.py\n{MODULE}\n```\n```python a.py\n{elided}\n```\n```diff b.py\n-  pass\n+  return 1\n```\nAnd this:\n"
-        "```python\ndef k(): ...\n```"
-    )
-    found = files(text, ["a.py", "b.py", "c.py", "m.py"], repo)
-    assert found.files == {"m.py": MODULE}
-    facts = [
-        ("line 8 is an excerpt, without f", "```python a.py"),
-        ("line 14 is a diff", "```python b.py"),
-        ("No block of your answer names c.py: unchanged", "```python c.py"),
-        ("m.py is the block that begins in line 1", "Not used, because no target is named: the block of line 19"),
-    ]
-    for problem, told in zip(found.problems, facts, strict=True):
-        assert_message(problem, *told)
-
-
-def test_blocks_that_name_nothing_are_told_where_none_was_used() -> None:
-    found = files("```python\ndef f(): ...\n```\n```python\ndef g(): ...\n```\n```python\nf()\n```", TWO)
-    assert_message(
-        " ".join(found.problems),
-        "No block of your answer names solver.py, lib/loss.py: unchanged",
-        "Not used, because no target is named: the blocks of lines 1, 4.",
-    )
-
-
-GOOD = "```python m.py\ndef f(x): return x\n```\n\n"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("1. The file:\n\n   ```python m.py\n   def f(x): return x\n   ```\n", id="in a list"),
-        pytest.param("  ```python m.py\ndef f(x): return x\n  ```\n", id="only the fence is indented"),
-        pytest.param(f"{GOOD}```python examples/m.py\nfrom m import f\n```\n", id="same name elsewhere"),
-        pytest.param(f"```python examples/m.py\nfrom m import f\n```\n\n{GOOD}", id="same name elsewhere, before"),
-        pytest.param(f"{GOOD}### m.py\n\n```bash\npython m.py\n```\n", id="a command below its name"),
-        pytest.param(f"{GOOD}```bash m.py\npython m.py\n```\n", id="a command"),
-    ],
-)
-def test_the_file_is_not_lost_beside_another_block(text: str) -> None:
-    assert files(text, ["m.py"]).files == {"m.py": "def f(x): return x"}
-
-
-def test_a_longer_path_of_the_target_is_still_the_target() -> None:
-    assert files("```python /workspace/m.py\ndef f(x): return x\n```", ["m.py"]).files == {"m.py": "def f(x): return x"}

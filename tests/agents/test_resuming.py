@@ -55,7 +55,7 @@ class Overheard:
 
 def text(messages: Sequence[Message]) -> str:
     """Reads on, and says another thing each time."""
-    return f"### Reflection\n{sum(len(each.content) for each in messages)}\n### Action: read README.md"
+    return f"### Reflection\n{sum(len(each.content) for each in messages)}\n```bash\ncat README.md\n```"
 
 
 def tool(messages: Sequence[Message]) -> Reply:
@@ -137,8 +137,7 @@ def test_a_restored_simulation_goes_on_as_it_would_have(open_walled: Open, kind:
     assert isinstance(agent, Resumable)
     assert isinstance(other, Resumable)
     other.restore(json.loads(json.dumps(agent.state())))
-    for path, data in workspaces[0].targets().items():
-        workspaces[1].write(path, data.decode())
+    workspaces[1].lay(workspaces[0].changes())
     moves = [each.act(brief, feedback(2), place) for each, place in zip((agent, other), workspaces, strict=True)]
     assert moves[0] == moves[1]
     assert workspaces[0].targets() == workspaces[1].targets()

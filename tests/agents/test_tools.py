@@ -1,4 +1,4 @@
-"""Native tool calls: the same actions, and the same care with what a model writes."""
+"""Native tool calls: a tool for each action, calls taken as they are given, and a result for each call."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ import pytest
 
 from pytest_recode.agents.actions import Action, ProtocolError, Step
 from pytest_recode.agents.forms import FORMS, PARTS
-from pytest_recode.agents.prompts import system_text
 from pytest_recode.agents.tools import TOOLS, from_reply
-from pytest_recode.models import Reply
-from tests.agents.scripted import calls
+from pytest_recode.models import Reply, ToolCall
+from tests.agents.conftest import Open
+from tests.agents.played import RIGHT, Played
+from tests.agents.scripted import acts, calls
 
 
 def test_each_action_is_a_tool_with_a_schema() -> None:
     assert [tool.name for tool in TOOLS] == list(FORMS)
     for tool in TOOLS:
         jsonschema.Draft202012Validator.check_schema(tool.parameters)
-        assert set(tool.parameters["properties"]) == {"observation", "reflection", "planning", *FORMS[tool.name].takes}
+        assert set(tool.parameters["properties"]) == {*PARTS, *FORMS[tool.name].takes}
     edit = next(tool for tool in TOOLS if tool.name == "edit")
     assert edit.parameters["required"] == ["path", "old", "new"]
     json.dumps([dict(tool.parameters) for tool in TOOLS])
@@ -28,22 +29,14 @@ def test_each_action_is_a_tool_with_a_schema() -> None:
 def test_no_description_is_sent_more_than_once() -> None:
     told = [
         *(tool.description for tool in TOOLS),
-        *(each["description"] for tool in TOOLS for name, each in tool.parameters["properties"].items() if name in PARTS
-          and "description" in each),
-    ]  # fmt: skip
+        *(tool.parameters["properties"][part].get("description", tool.name) for tool in TOOLS for part in PARTS[:1]),
+    ]
     assert len(told) == len(set(told))
-    assert "observation, reflection and planning" in system_text(native_tools=True, command_seconds=60)
 
 
 def test_calls_become_a_step() -> None:
-    step = from_reply(
-        calls(
-            ("read", '{"path": "a.py", "observation": "It fails.", "planning": "Look."}'),
-            ("submit", "{}"),
-            text="The axis is wrong.",
-        )
-    )
-    assert step == Step(
+    look = ("read", {"path": "a.py", "observation": "It fails.", "planning": "Look."})
+    assert from_reply(acts(look, "submit", text="The axis is wrong.")) == Step(
         observation="It fails.",
         reflection="The axis is wrong.",
         planning="Look.",
@@ -52,247 +45,179 @@ def test_calls_become_a_step() -> None:
 
 
 def test_headings_in_the_text_are_parts() -> None:
-    step = from_reply(calls(("submit", ""), text="### Observation\nA\n### Planning\nB"))
+    step = from_reply(acts("submit", text="### Observation\nA\n### Planning\nB"))
     assert isinstance(step, Step)
     assert (step.observation, step.reflection, step.planning) == ("A", "", "B")
 
 
-def test_null_is_not_given() -> None:
-    step = from_reply(calls(("list", '{"path": null, "observation": null}')))
-    assert step == Step(actions=(Action(kind="list"),))
-
-
-@pytest.mark.parametrize(
-    ("name", "given", "kind", "arguments"),
-    [
-        ("submit", "null", "submit", {}),
-        ("submit", '""', "submit", {}),
-        ("submit", '{"reason": "It is done."}', "submit", {}),
-        ("run", '{"command": "ls", "description": "Look around."}', "run", {"command": "ls"}),
-        ("grep", '{"pattern": "x", "path": ""}', "grep", {"pattern": "x"}),
-        (
-            "edit",
-            '{"path": "a", "old": "b", "new": "", "replace_all": false}',
-            "edit",
-            {"path": "a", "old": "b", "new": ""},
-        ),
-        (
-            "edit",
-            '{"path": "a", "old": "b", "new": "", "replaceAll": true}',
-            "edit",
-            {"path": "a", "old": "b", "new": "", "replace_all": "true"},
-        ),
-    ],
-)
-def test_what_other_agents_tools_are_given_is_understood(
-    name: str, given: str, kind: str, arguments: dict[str, str]
-) -> None:
-    step = from_reply(calls((name, given)))
-    assert isinstance(step, Step), step
-    assert step.actions == (Action(kind=kind, arguments=arguments),)
-
-
-def test_why_an_action_is_taken_is_part_of_the_step() -> None:
-    step = from_reply(calls(("submit", '{"reason": "It is done."}')))
-    assert isinstance(step, Step)
-    assert step.reflection == "It is done."
-
-
-def test_a_model_with_tools_may_still_write_text() -> None:
-    step = from_reply(Reply(text="### Action: submit"))
-    assert step == Step(actions=(Action(kind="submit"),))
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        calls(("read", '{"file_path": "a.py"}')),
-        calls(("read_file", '{"path": "a.py"}')),
-        calls(("functions.read", '{"path": "a.py", "thought": "Look."}')),
-        calls(("read", '"{\\"path\\": \\"a.py\\"}"')),
-        calls(("read", '{"path": "a.py"}'), text="### Action: read\nI look at the file first."),
-        calls(("read", '{"path": "a.py"}'), text="### Action: read\npath: a.py"),
-        calls(("read", '{"path": "a.py"}'), text="As in\n```python\nx = {}\n```"),
-        Reply(
-            text='<|python_tag|>{"type": "function", "name": "read", "parameters": {"path": "a.py"}}<|eom_id|>',
-        ),
-        Reply(text='<tool_call>\n{"name": "read", "arguments": {"path": "a.py"}}\n</tool_call>'),
-        Reply(text='[TOOL_CALLS][{"name": "read", "arguments": {"path": "a.py"}}]'),
-        Reply(text='[TOOL_CALLS] [{"name": "read", "arguments": {"path": "a.py"}, "id": "abc"}]</s>\n'),
-    ],
-)
-def test_what_is_understood(reply: Reply) -> None:
-    step = from_reply(reply)
-    assert isinstance(step, Step), step
-    assert step.actions == (Action(kind="read", arguments={"path": "a.py"}),)
-
-
-def test_an_error_is_told_for_its_own_call() -> None:
-    read = from_reply(calls(("read", '{"path": "a.py"}'), ("write", '{"path": "a.py"}'), ("fly", "{}")))
-    assert isinstance(read, ProtocolError)
-    assert read.calls[0] == ""
-    assert read.calls[1].startswith(
-        "`write` needs `text`. Nothing was done. Call the tool `write` with these arguments"
+def test_parts_of_several_calls_and_of_the_text_are_all_kept_once() -> None:
+    step = from_reply(
+        acts(
+            ("read", {"path": "a.py", "observation": "It fails.", "reflection": "Why?"}),
+            ("read", {"path": "b.py", "observation": "It fails.", "reflection": "The sum."}),
+            text="Let me look.",
+        )
     )
-    assert read.calls[2].startswith("There is no tool `fly`.")
+    assert isinstance(step, Step)
+    assert step.observation == "It fails."
+    assert step.reflection == "Let me look.\n\nWhy?\n\nThe sum."
 
 
-def test_optional_arguments_are_told_as_such() -> None:
-    read = from_reply(calls(("read", "{}")))
-    assert isinstance(read, ProtocolError)
-    assert "Call the tool `read` with these arguments (`lines` may be left out): {" in read.text
-    assert "strings" not in read.text
+@pytest.mark.parametrize("given", ["", "{}", '{"observation": null}'])
+def test_a_call_may_have_no_arguments(given: str) -> None:
+    assert from_reply(calls(("list", given))) == Step(actions=(Action(kind="list"),))
 
 
-def test_where_the_answer_as_a_whole_is_wrong_its_other_calls_are_not_blamed_on_each_other() -> None:
-    read = from_reply(calls(*[("submit", "{}")] * 9))
-    assert isinstance(read, ProtocolError)
-    assert read.calls[0].startswith("Your answer calls 9 tools; at most 8")
-    assert read.calls[1:] == ("Not done, for the reason that the result of the first call gives.",) * 8
+def test_a_line_break_within_a_string_of_the_arguments_is_one() -> None:
+    step = from_reply(calls(("run", '{"command": "cd lib\nls"}')))
+    assert step == Step(actions=(Action(kind="run", arguments={"command": "cd lib\nls"}),))
+
+
+@pytest.mark.parametrize("text", ["```bash\nrm solver.py\n```", "```python solver.py\nx = 1\n```", "SUBMIT"])
+def test_the_text_beside_calls_does_nothing(text: str) -> None:
+    step = from_reply(acts("list", text=text))
+    assert isinstance(step, Step)
+    assert step.actions == (Action(kind="list"),)
+    assert bool(step.unsaved) == ("python" in text)
 
 
 @pytest.mark.parametrize(
-    ("text", "fault", "kind"),
+    "text",
     [
-        (
-            '<function_calls>\n<invoke name="run">\n<parameter name="command">echo "1 &lt; 2"</parameter>\n</invoke>\n</function_calls>',
-            'The text of `<parameter name="command">` in line 3 holds `&lt;`: it is unclear whether it is escaped.',
-            "run",
-        ),
-        (
-            "### Action: write\npath: a.py\ntext <<E\nx",
-            "The block that line 3 opens (`text <<E`) has no last line `E`",
-            "write",
-        ),
-        ("### Action: edit\npath: a.py\nold <<E\nx\nE", "`edit` needs `new`.", "edit"),
-        ('{"action": "read", "args": {"path": "a.py"}} and more', "", "read"),
-        ("### Action: read\npath: a.py\n### Action: submit now\nmore", "", "read"),
-        ('[TOOL_CALLS]grep[ARGS]{"pattern": "x"', "The JSON of the call in line 1 cannot be read", "grep"),
-        (
-            '<tool_call>{"name": "list", "arguments": {}}</tool_call>\n### Action: read a.py',
-            "in different forms",
-            "list",
-        ),
-        ("*** Begin Patch\n*** Update File: a.py\n", "Line 1 (`*** Begin Patch`) has `*** Begin Patch`", "write"),
-        ('<tool_call>{"name": "list", "arguments": {"path": "a"', "", "list"),
-        ("<write>\n<path>a", "", "write"),
-        ("### Action: submit\nwhat: now", "", "submit"),
-        (
-            "### Action\nsolver.py\n```python\nx = 1\n```\n\n### Action: submit",
-            "line 2 names a file with code below it",
-            "write",
-        ),
+        "I cannot help.",
+        "SUBMIT",
+        "```bash\nls\n```",
+        '<tool_call>\n{"name": "read", "arguments": {"path": "a.py"}}\n</tool_call>',
+        '[TOOL_CALLS][{"name": "read", "arguments": {"path": "a.py"}}]',
+        "",
     ],
 )
-def test_what_is_wrong_with_actions_as_text_is_told_in_the_words_of_tools(text: str, fault: str, kind: str) -> None:
+def test_a_text_without_a_call_cannot_be_used(text: str) -> None:
     read = from_reply(Reply(text=text))
-    assert isinstance(read, ProtocolError), read
-    told = read.text.partition(" For example ")
-    assert told[0].startswith("Your answer is a text without a native call, and cannot be used as actions: ")
-    assert fault in told[0]
-    assert not any(word in read.text for word in ("Write it", "block", "###") if word not in text and "<<" not in text)
-    assert told[0].count("Nothing was done.") == 1
-    assert told[2].startswith(f"`{kind}` with")
+    assert isinstance(read, ProtocolError)
+    assert read.text.startswith(f"Your answer calls no tool. Call one of: {', '.join(FORMS)}.")
+    assert read.text.endswith("Nothing was done.")
+    assert read.calls == ()
 
 
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
+        (calls(("delete", "{}")), f"There is no tool `delete`. The tools are {', '.join(FORMS)}. Nothing was done."),
+        (calls(("read", "{path: a}")), "The arguments of `read` are no JSON ("),
+        (calls(("read", '{"path": "a"} {}')), "The arguments of `read` are no JSON ("),
+        (calls(("read", '{"path": "a"')), "The arguments of `read` are no JSON ("),
+        (calls(("read", '["a"]')), "The arguments of `read` are no JSON object. Nothing was done."),
+        (calls(("read", "null")), "The arguments of `read` are no JSON object. Nothing was done."),
+        (calls(("read", "[" * 100_000)), "The arguments of `read` are nested too deeply."),
+        (calls(("read", "1" * 10_000)), "The arguments of `read` are no JSON ("),
+        (acts("read"), '`read` needs `path`. Nothing was done. Call `read` with these arguments: {"path": '),
+        (acts("submit", "read"), "`read` needs `path`."),
+        (acts(*["submit"] * 9), "Your answer calls 9 tools; at most 8 are called at once. Nothing was done."),
         (
-            Reply(text=""),
-            f"Your answer was empty: it calls no tool. Call one of: {', '.join(FORMS)}.",
+            Reply(text="", tool_calls=(ToolCall(id="1", name="submit", arguments=""),), finish="length"),
+            "Your answer was cut off at the model's limit of output. Nothing was done.",
         ),
-        (Reply(text="I cannot help."), "Your answer calls no tool."),
-        (
-            Reply(text="### Action: write\npath: a"),
-            "Your answer is a text without a native call, and cannot be used as actions: `write` needs `text`. Nothing was done. Call one of: ",
-        ),
-        (calls(("delete", "{}")), f"There is no tool `delete`; use `run`. The tools are {', '.join(FORMS)}."),
-        (
-            calls(("read", '{"path": "a", "path": "b"}')),
-            "The arguments of `read` are no JSON (the key `path` is given twice).",
-        ),
-        (calls(("read", '{"path": "a"} {}')), "The arguments of `read` are JSON followed by more text: ' {}'. Nothing"),
-        (
-            calls(("read", '{"path": "a", "mode": "r"}')),
-            "`read` does not take `mode`; its arguments are `path`, `lines`. Nothing was done. Call the",
-        ),
-        (
-            calls(("read", '{"path": "a", "file": "b"}')),
-            "`path` of `read` is given twice, as `path` and `file`, with different values.",
-        ),
-        (
-            calls(("submit", "{}"), text="### Action: write\npath: a"),
-            "Your answer calls tools, and its text holds actions",
-        ),
-        (
-            calls(("submit", "{}"), text='{"action": "write", "path": "a", "text": ""}'),
-            "Your answer calls tools, and its",
-        ),
-        (calls(("submit", "{}"), text="<write>\n<path>a"), "Your answer calls tools, and its text holds actions"),
-        (Reply(text="### Action: submit", finish="length"), "Your answer was cut off at the model's limit of output."),
-        (calls(("read", "{path: a}")), "The arguments of `read` are no JSON (Expecting property name"),
-        (
-            calls(("edit", '{"path": "a", "old": "x\ny", "new": "\\epsilon\n"}')),
-            "The arguments of `edit` are no JSON (Invalid \\escape at `\\epsilon`). Write each line break within a string as \\n, too.",
-        ),
-        (calls(("read", '["a"]')), "The arguments of `read` are no JSON object but an array. Nothing was done."),
-        (calls(("read", "null")), "`read` needs `path`."),
-        (
-            calls(("submit", '{"mode": "now"}')),
-            "`submit` does not take `mode`; it needs no arguments. To write a file, use `write` before it. Nothing was done. Call the tool "
-            "`submit` without arguments.",
-        ),
-        (
-            calls(("edit", '{"path": "a", "old": "b", "new": "c", "replace_all": "first"}')),
-            "`replace_all` must be true or false, and is `first`. Nothing was done.",
-        ),
-        (
-            calls(("edit", '{"path": "a", "old": "b", "new": "c", "replace_all": 2}')),
-            "`replace_all` of `edit` must be true or false, not a number.",
-        ),
-        (calls(("read", "[" * 100_000)), "The arguments of `read` are no JSON ("),
-        (calls(("read", '{"path": 3}')), "`path` of `read` must be a string, not a number. Nothing was done."),
-        (calls(("read", "{}")), "`read` needs `path`."),
-        (calls(("submit", "{}"), ("read", "{}")), "`read` needs `path`."),
-        (calls(*[("submit", "{}")] * 9), "Your answer calls 9 tools; at most 8 are called at once. Nothing was done."),
     ],
 )
 def test_what_cannot_be_used_is_told(reply: Reply, words: str) -> None:
     read = from_reply(reply)
     assert isinstance(read, ProtocolError), read
     assert read.text.startswith(words)
+    assert len(read.calls) == len(reply.tool_calls)
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "<|channel|>commentary to=functions.run<|message|>{",
-        "<|call|>",
-        "<\uff5ctool\u2581call\u2581begin\uff5c>run<\uff5ctool\u2581sep\uff5c>",
-        "<\uff5ctool\u2581call\u2581end\uff5c>",
-        "```python\n",
-        "> ",
-        "def f(a):\n ",
-        "def f(:#",
-    ],
-)
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999", "9" * 4_000])
+def test_no_number_is_too_much(number: str) -> None:
+    read = from_reply(calls(("run", f'{{"command": "ls", "timeout": {number}}}')))
+    assert isinstance(read, ProtocolError), read
+    assert "`timeout`" in read.text
+
+
+def test_an_error_is_told_for_its_own_call() -> None:
+    read = from_reply(acts(("read", {"path": "a.py"}), ("write", {"path": "a.py"}), "fly"))
+    assert isinstance(read, ProtocolError)
+    assert read.calls[0] == ""
+    assert read.calls[1].startswith("`write` needs `text`. Nothing was done. Call `write` with these arguments: {")
+    assert read.calls[2].startswith("There is no tool `fly`.")
+
+
+def test_where_the_answer_as_a_whole_is_wrong_its_other_calls_are_not_blamed_on_each_other() -> None:
+    read = from_reply(acts(*["submit"] * 9))
+    assert isinstance(read, ProtocolError)
+    assert read.calls[0].startswith("Your answer calls 9 tools; at most 8")
+    assert read.calls[1:] == ("Not done, for the reason that the result of the first call gives.",) * 8
+
+
+@pytest.mark.parametrize("piece", ["```python\n", "> ", "- ", "#", "def f(a):\n ", "<think>", "\n\n    "])
 @pytest.mark.mostly_slow(one_in=4)
 def test_a_hostile_megabyte_beside_a_submit_is_read(piece: str) -> None:
     text = (piece * 1_000_000)[:999_000]
-    assert isinstance(from_reply(Reply(text=text)), Step | ProtocolError)
-    assert isinstance(from_reply(calls(("submit", "{}"), text=text)), Step | ProtocolError)
+    assert isinstance(from_reply(acts("submit", text=text)), Step)
 
 
-def test_parts_of_several_calls_and_of_the_text_are_all_kept_once() -> None:
-    step = from_reply(
-        calls(
-            ("read", '{"path": "a.py", "observation": "It fails.", "reflection": "Why?"}'),
-            ("read", '{"path": "b.py", "observation": "It fails.", "reflection": "The sum."}'),
-            ("submit", '{"summary": "Fixed the sum."}'),
-            text="Let me look.",
-        )
-    )
-    assert isinstance(step, Step)
-    assert step.observation == "It fails."
-    assert step.reflection == "Let me look.\n\nWhy?\n\nThe sum.\n\nFixed the sum."
+# In a turn
+
+
+def test_tool_calls_and_their_results_go_back_as_such(open_walled: Open) -> None:
+    write = ("write", {"path": "solver.py", "text": RIGHT.rstrip("\n"), "reflection": "Easy."})
+    played = Played(open_walled(), acts(write, "list", text="Now."), acts("submit"), steps=3)
+    assert played.turn() == (2, True)
+    assert played.model.tools[0] == TOOLS
+    roles = [message.role for message in played.model.asked[1]]
+    assert roles == ["system", "user", "assistant", "tool", "tool", "user"]
+    said, wrote, listed = played.model.asked[1][2:5]
+    assert [call.name for call in said.tool_calls] == ["write", "list"]
+    assert [call.id for call in said.tool_calls] == [wrote.tool_call_id, listed.tool_call_id]
+    assert wrote.content == "Result of write solver.py:\nWrote solver.py (2 lines). A newline was added at its end."
+    assert listed.content == "Result of list:\nREADME.md\ninstruction.md\nlib/helpers.py\npaper.md\nsolver.py"
+    assert played.log.of("step")[0]["reflection"] == "Now.\n\nEasy."
+
+
+def test_each_tool_call_gets_a_result_also_where_none_can_be_used(open_walled: Open) -> None:
+    bad = calls(("read", "{oops"), ("list", "{}"))
+    played = Played(open_walled(), bad, "plain words", acts("submit"), steps=1)
+    assert played.turn() == (1, True)
+    said, first, second = played.model.asked[1][2:5]
+    kept = [json.loads(call.arguments) for call in said.tool_calls]
+    assert kept == [{"unreadable": "{oops"}, {}], "a provider takes objects only, and nothing that was written is lost"
+    assert "The arguments of `read` are no JSON" in first.content
+    assert '"path": "(file, relative to the workspace)"' in first.content
+    assert second.content == "Not done: call 1 of this answer could not be used."
+    assert "Your answer calls no tool." in played.last()
+
+
+def test_what_an_unusable_answer_cost_is_told_once(open_walled: Open) -> None:
+    bad = acts(("read", {"path": "a.py"}), "fly", "walk")
+    played = Played(open_walled(), bad, acts("submit"), steps=1)
+    played.turn()
+    said, *told = played.model.asked[1][2:6]
+    assert json.loads(said.tool_calls[0].arguments) == {"path": "a.py"}
+    assert [message.content.count("It cost no step") for message in told] == [0, 1, 0]
+    assert told[0].content == "Not done: call 2 of this answer could not be used."
+    assert told[2].content.startswith("There is no tool `walk`")
+
+
+def test_each_call_of_an_answer_with_too_many_gets_a_result(open_walled: Open) -> None:
+    played = Played(open_walled(), acts(*["list"] * 100), acts("submit"), steps=1)
+    assert played.turn() == (1, True)
+    said, *told = played.model.asked[1][2:-1]
+    assert [call.id for call in said.tool_calls] == [message.tool_call_id for message in told]
+    assert len({call.id for call in said.tool_calls}) == len(told) == 64
+
+
+@pytest.mark.slow
+def test_huge_tool_calls_are_cut_and_stay_json(open_walled: Open) -> None:
+    huge = acts(("write", {"path": "solver.py", "text": "x = 1\n" * 100_000}))
+    played = Played(open_walled(), huge, acts("submit"))
+    played.turn()
+    sent = played.model.asked[1][2].tool_calls[0].arguments
+    assert len(sent) < 60_000
+    assert json.loads(sent)["path"] == "solver.py"
+    assert played.workspace.targets() == {"solver.py": b"x = 1\n" * 100_000}
+
+
+def test_an_argument_that_is_given_twice_is_told() -> None:
+    read = from_reply(calls(("read", '{"path": "a.py", "path": "b.py"}')))
+    assert isinstance(read, ProtocolError)
+    assert read.text.startswith("The arguments of `read` have `path` twice.")

@@ -212,9 +212,7 @@ def test_a_spent_budget_ends_a_search(chat_server: Serve, tmp_path: Path) -> Non
 
 def test_a_step_that_searches_counts_what_it_cost(chat_server: Serve, tmp_path: Path, open_walled: Open) -> None:
     server, log = chat_server(embedded), Logged()
-    context = a_context(
-        Scripted(["### Action: search\nquery: twice", "### Action: submit", "### Action: submit"]), log=log
-    )
+    context = a_context(Scripted(["```search\ntwice\n```", "SUBMIT", "SUBMIT"]), log=log)
     made = {name: getattr(context, name) for name in ("model", "steps", "turns", "log")}
     agent = recode.KIND.make(type(context)(**made, embedder=embedder(server, tmp_path), shared=tmp_path))
     move = agent.act(a_brief(repo=REPO), None, open_walled(files=REPO))

@@ -21,8 +21,8 @@ from tests.chat_server import Answer, ChatServer, Request, Script, call, chat_se
 __all__ = ["chat_server"]
 
 RIGHT = "def solve(x):\n    return 2 * x\n"
-WRITE = f"### Action: write\npath: solver.py\ntext <<CODE\n{RIGHT.rstrip()}\nCODE\n"
-TEXT = f"### Planning\nWrite it.\n{WRITE}### Action: submit"
+WRITE = f"```python solver.py\n{RIGHT}```\n"
+TEXT = f"### Planning\nWrite it.\n\n{WRITE}\nSUBMIT"
 Serve = Callable[[Script], ChatServer]
 
 
@@ -57,7 +57,7 @@ def test_a_text_becomes_a_target(chat_server: Serve, open_walled: Open, kind: Ag
 def test_thoughts_are_recorded_and_not_acted_on(
     chat_server: Serve, open_walled: Open, kind: AgentKind, answer: str
 ) -> None:
-    thought = "First a draft:\n### Action: submit\nNo."
+    thought = "First a draft:\n```submit\n```\nNo."
     server, workspace, log = chat_server([say(f"<think>{thought}</think>\n{answer}")] * 4), open_walled(), Logged()
     kind.make(a_context(model(server, tools=False), steps=1, log=log)).act(a_brief(), None, workspace)
     assert workspace.targets() == {"solver.py": RIGHT.encode()}

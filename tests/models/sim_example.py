@@ -76,7 +76,7 @@ TASK = Task(
     load=lambda: PARTS,
 )
 
-SYSTEM = Message(role="system", content=system_text(native_tools=False, command_seconds=60))
+SYSTEM = Message(role="system", content=system_text(native_tools=False, command_seconds=60, target="stats.py"))
 
 
 def sim(

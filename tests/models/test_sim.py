@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.agents.actions import Action, Step
-from pytest_recode.agents.fences import files
 from pytest_recode.agents.memory import SUMMARISE
+from pytest_recode.agents.named_blocks import files_in
 from pytest_recode.agents.one_shot import HOW
 from pytest_recode.agents.prompts import ROLE
-from pytest_recode.agents.protocol import parse
+from pytest_recode.agents.text_form import read_text
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.faults import BudgetSpent, UserError
 from pytest_recode.feedback.levels import render
@@ -36,7 +36,7 @@ SEEDS = [f"seed-{number}" for number in range(40)]
 
 
 def actions(model: SimModel, **where: object) -> list[Action]:
-    step = parse(model.complete(prompt(**where)).text)  # type: ignore[arg-type]
+    step = read_text(model.complete(prompt(**where)).text)  # type: ignore[arg-type]
     assert isinstance(step, Step)
     return list(step.actions)
 
@@ -128,9 +128,9 @@ def definition(text: str, name: str) -> str:
     ("steps", "kinds"),
     [
         (1, [["write", "write", "submit"]]),
-        (2, [["list", "read"], ["write", "write", "submit"]]),
-        (3, [["list", "read"], ["write", "write", "run"], ["submit"]]),
-        (9, [["list", "read"], ["write", "write", "run"], ["submit"]]),
+        (2, [["run", "run"], ["write", "write", "submit"]]),
+        (3, [["run", "run"], ["write", "write", "run"], ["submit"]]),
+        (9, [["run", "run"], ["write", "write", "run"], ["submit"]]),
     ],
 )
 def test_it_works_within_the_steps_it_is_told(steps: int, kinds: list[list[str]]) -> None:
@@ -144,7 +144,7 @@ def test_its_command_checks_what_it_wrote(tmp_path: Path) -> None:
     (tmp_path / "tools").mkdir()
     for path, text in written(done).items():
         (tmp_path / path).write_text(text)
-    command = next(a.arguments["command"] for a in done if a.kind == "run")
+    [*_, command] = [a.arguments["command"] for a in done if a.kind == "run"]
     assert subprocess.run(command, shell=True, cwd=tmp_path, check=False).returncode == 0
     (tmp_path / "stats.py").write_text("def (")
     assert subprocess.run(command, shell=True, cwd=tmp_path, check=False, capture_output=True).returncode == 1
@@ -211,7 +211,7 @@ def test_without_a_correction_in_the_text_there_is_nothing_to_lay_in(level: int)
     for turn in range(2, 6):
         done = turn_of(model, turn, feedback.replace("on turn 1", f"on turn {turn - 1}"))
         assert written(done) == {}
-        assert [a.kind for a in done] == ["read", "submit"]
+        assert [a.kind for a in done] == ["run", "submit"]
 
 
 def test_repairs_without_a_correction_restore_what_the_feedback_names() -> None:
@@ -280,13 +280,13 @@ def test_one_call_a_turn_is_answered_with_fences() -> None:
         Message(role="system", content=ROLE),
         Message(role="user", content=f"the task\n\n{HOW}\n\nThis is turn 1."),
     ]
-    first = files(model.complete(asked).text, TASK.targets)
+    first = files_in(model.complete(asked).text, TASK.targets, ())
     assert first.problems == ()
     assert sorted(first.files) == sorted(TASK.targets)
     assert first.files["tools/clip.py"] != CLIP.rstrip()
     feedback = told(1, 4, {"tools.clip.clip": definition(CLIP, "clip")})
     shown = f"# Feedback on turn 1\n\n{feedback}\n\n# Current content of the targets\n\n...\n\n{HOW}"
-    second = files(model.complete([*asked, Message(role="user", content=shown)]).text, TASK.targets)
+    second = files_in(model.complete([*asked, Message(role="user", content=shown)]).text, TASK.targets, ())
     assert ast.dump(ast.parse(second.files["tools/clip.py"])) == ast.dump(ast.parse(CLIP))
     assert second.files["stats.py"] == first.files["stats.py"]
 

@@ -256,13 +256,13 @@ def test_an_agents_commands_do_not_see_the_cassette(
     """Also below a directory that a sandbox shows, such as the interpreter's."""
     place = Path(sys.prefix) / "share" / f"tape-{pytester.path.name}"
     given = [each for each in RUN if not each.startswith(("--recode-cassette", "--recode-agent"))]
-    look = f"### Action: run\ncommand: ls {place}/models.json && echo SEEN\n### Action: submit\n"
+    look = f"```bash\nls {place}/models.json && echo SEEN\n```\nSUBMIT\n"
     try:
         with ChatServer(lambda _: say(look)) as server:
             options = (f"--recode-api-base={server.url}", f"--recode-cassette={place}", "--recode-sandbox=bubblewrap")
             recode(*given, *options, "--recode-out=out", "--recode-turns=1", "-k", "one and L4")
         [transcript] = (pytester.path / "out/episodes").glob("*.jsonl")
-        assert "command: ls" in transcript.read_text()
+        assert f"ls {place}" in transcript.read_text()
         assert "\\nSEEN" not in transcript.read_text()
     finally:
         shutil.rmtree(place, ignore_errors=True)

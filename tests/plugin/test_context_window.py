@@ -23,7 +23,7 @@ SESSION = ("--recode-model=local", "--recode-feedback=L1", "--recode-turns=2", "
 
 
 def rambling(request: Request) -> str:
-    return "SUMMARY" if "You keep the notes" in request.prompt else f"{RAMBLES}\n### Action: list\npath: .\n"
+    return "SUMMARY" if "You keep the notes" in request.prompt else f"{RAMBLES}\n```bash\nls\n```\n"
 
 
 def test_a_model_that_rambles_out_of_its_window_is_unsolved_also_in_a_replay(

@@ -77,7 +77,7 @@ def test_a_model_that_makes_nothing_of_it_is_unsolved_not_an_error(
     assert json.loads(lines[-1])["event"] == "end"
 
 
-WRITES = "### Action: write\npath: answer.py\n" + RIGHT.replace(" answer.py", "") + "### Action: submit\n"
+WRITES = f"{RIGHT}\nSUBMIT\n"
 
 
 @pytest.mark.slow
@@ -94,7 +94,7 @@ def test_answers_that_cannot_be_parsed_are_counted_by_model(
 
     def answer(request: Request) -> Answer:
         clumsy = "Step 1 of" in request.prompt.rpartition("# Current content")[2] and request.body["model"] == "clumsy"
-        return say("### Action: write\npath: answer.py\ntext: |\nx = 1\n### Action: submit" if clumsy else WRITES)
+        return say("```python\nx = 1\n```" if clumsy else WRITES)
 
     models = [f"--recode-model={name}" for name in ("clumsy", "neat")]
     with ChatServer(answer) as server:

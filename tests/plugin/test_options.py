@@ -494,8 +494,8 @@ def attempt(
         if request.path.endswith("/embeddings"):
             return embedded(request)
         if request.body["model"] == "seeker":
-            return say("### Action: search\nquery: twice")
-        return say(json.dumps(WRITTEN) if request.body["model"] == "writer-1" else "### Action: list")
+            return say("```search\ntwice\n```")
+        return say(json.dumps(WRITTEN) if request.body["model"] == "writer-1" else "```bash\nls\n```")
 
     def run(session: str, way: Way, workers: str, pick: Callable[[Case], tuple[str, ...]]) -> Seen:
         if session == "environments":

@@ -295,7 +295,7 @@ def test_a_cassette_is_recorded_and_replayed_on_the_controlling_host(
 def test_the_vectors_of_a_repository_are_asked_for_once(make_task: MakeTask, hosts: Hosts, records: Records) -> None:
     for name in ("a", "b"):
         make_task(name, files={"repo/more.py": "def triple(x):\n    return 3 * x\n"})
-    search = "### Action: search\nquery: three times"
+    search = "```search\nthree times\n```"
     with ChatServer(lambda each: embedded(each) if each.path.endswith("/embeddings") else say(search)) as server:
         url = f"--recode-api-base={server.url}"
         hosts.run("--recode-model=openai/any", "--recode-search-model=openai/e", url, "--recode-turns=1")

@@ -111,7 +111,7 @@ def test_summaries_and_searches_are_in_every_account(
     """Of the turn, of the record, and of the run."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     make_task()
-    found = "### Action: search\nquery: twice" if agent == "recode" else "reflect: -\naction: RETRIEVE twice"
+    found = "```search\ntwice\n```" if agent == "recode" else "reflect: -\naction: RETRIEVE twice"
     with ChatServer(
         lambda request: embedded(request) if request.path.endswith("/embeddings") else say(found)
     ) as server:

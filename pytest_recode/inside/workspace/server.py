@@ -163,8 +163,8 @@ class _Workspace:
             self.tree.remove(path)
         return True
 
-    def op_grep(self, pattern: str, path: str, files: str) -> list[str]:
-        return self._in_fork(lambda: self._found(pattern, path, files))
+    def op_grep(self, pattern: str, path: str) -> list[str]:
+        return self._in_fork(lambda: self._found(pattern, path))
 
     def _in_fork(self, look: Callable[[], list[str]]) -> list[str]:
         """Call `look` in a process of its own, because a pattern may take any time or memory."""
@@ -187,9 +187,9 @@ class _Workspace:
         except MemoryError:
             return b'["refused", "it takes more memory than there is"]'
 
-    def _found(self, pattern: str, path: str, files: str) -> list[str]:
+    def _found(self, pattern: str, path: str) -> list[str]:
         with _Guard(path):
-            return self._lines_found(pattern, path, re.compile(files) if files else None)
+            return self._lines_found(pattern, path)
 
     def _compiled(self, pattern: str) -> re.Pattern[str]:
         if len(pattern) > MAX_PATTERN:
@@ -204,13 +204,11 @@ class _Workspace:
             self._compiled(pattern)
             return []
 
-    def _lines_found(self, pattern: str, path: str, files: Optional[re.Pattern[str]]) -> list[str]:
+    def _lines_found(self, pattern: str, path: str) -> list[str]:
         compiled = self._compiled(pattern)
         found: list[str] = []
         notes: list[str] = []
         for name in sorted(self.tree.walk(path, notes)):
-            if files is not None and not files.fullmatch(name):
-                continue
             for line in self._matches(compiled, name):
                 if len(found) == MAX_FOUND:
                     return [*found, f"... more than {MAX_FOUND} lines match"]

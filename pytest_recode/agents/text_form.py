@@ -1,0 +1,232 @@
+"""The text form of an answer, for models without native tool calls: Markdown, in which a fenced block is an action.
+
+    ```python src/model.py          a file and its whole text
+    ```
+
+    ```python src/model.py          a change of a file: lines of it, and what to put in their place
+    <<<<<<< SEARCH
+    =======
+    >>>>>>> REPLACE
+    ```
+
+    ```bash                         a shell command
+    ```
+
+    ```search                       words to search the repository for
+    ```
+
+    SUBMIT                          the last line
+
+What an answer shows or quotes stands before its first action. `read_text` has two outcomes: a Step in which every action and every text is
+as it was written, or a ProtocolError, and then nothing of the answer is done.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from pytest_recode.agents.actions import MAX_ACTIONS, Action, ProtocolError, Step
+from pytest_recode.agents.arguments import action
+from pytest_recode.agents.forms import PARTS
+from pytest_recode.agents.markdown import PYTHON, Fence, Line, UnclearError, read
+
+SHELLS = frozenset({"bash", "sh", "shell"})
+"""Languages of a block that is a command."""
+SEARCH, BETWEEN, REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
+_DIFFS = frozenset({"diff", "patch"})
+_SUBMIT = re.compile(r"\W{0,20}submit\W{0,20}", re.IGNORECASE)
+
+HAND_IN = "To hand in, the word SUBMIT as the last line of the answer."
+ANY_FILE = "src/model.py"
+"""The file of the examples where no target is known."""
+
+
+def form(target: str = ANY_FILE) -> str:
+    """How a model is told the form, in every prompt and where it did not use it. `target`: the file of the examples."""
+    return f"""\
+A file, with its whole text:
+
+```python {target}
+import numpy as np
+```
+
+A change of a file, if that is shorter: lines of it, all of them and exactly as they are, and the lines to put in their place:
+
+```python {target}
+{SEARCH}
+import numpy
+{BETWEEN}
+import numpy as np
+{REPLACE}
+```
+
+A shell command, with which you also list and read files:
+
+```bash
+grep -rn "def fit" .
+```
+
+A search for functions and classes of the repository, by words or code:
+
+```search
+gradient of the loss
+```
+
+{HAND_IN}"""
+
+
+def read_text(text: str, target: str = ANY_FILE) -> Step | ProtocolError:
+    """Read one answer of a model. It executes nothing, and never chooses between two readings. `target`: the file of the examples in an
+    error."""
+    if not text.strip():
+        return ProtocolError(text=f"Your answer was empty. Answer in this form:\n\n{form(target)}")
+    try:
+        parts = read(text)
+        actions, unsaved = _actions(parts)
+    except UnclearError as unclear:
+        return ProtocolError(text=f"{unclear} Nothing was done.")
+    if not actions:
+        shown = f" {unsaved[0].upper()}{unsaved[1:]} is none, and was written to no file." if unsaved else ""
+        return ProtocolError(
+            text=f"Your answer has no action.{shown} Nothing was done. Answer in this form:\n\n{form(target)}"
+        )
+    if len(actions) > MAX_ACTIONS:
+        return ProtocolError(
+            text=f"Your answer has {len(actions)} actions; at most {MAX_ACTIONS} are done at once. Nothing was done."
+        )
+    return Step(**_sections(parts), actions=tuple(actions), unsaved=unsaved)
+
+
+def parts_of(text: str) -> dict[str, str]:
+    """The parts of a step in a text beside tool calls, or in an answer that cannot be used. Text without headings is reflection."""
+    try:
+        return _sections(read(text))
+    except UnclearError:
+        return {}
+
+
+def unsaved_in(text: str) -> str:
+    """The first block of Python in a text beside tool calls; "" if there is none."""
+    try:
+        return next((part.opening for part in read(text) if isinstance(part, Fence) and _is_code(part)), "")
+    except UnclearError:
+        return ""
+
+
+def _actions(parts: Sequence[Fence | Line]) -> tuple[list[Action], str]:
+    """The actions, and the first block of Python that is none. Raises UnclearError."""
+    made: list[Action] = []
+    unsaved = ""
+    for part in parts:
+        if not isinstance(part, Fence):
+            continue
+        if not part.closed:
+            raise UnclearError(part.unclosed)
+        acts = list(_of_block(part))
+        if made and not acts:
+            raise UnclearError(
+                f"It is unclear what is meant by {part.opening}: it follows an action, and is none. If the text of a block holds a line of"
+                " three backticks, use four for the block. What you only show belongs before the first action."
+            )
+        made += acts
+        unsaved = unsaved or (part.opening if not acts and _is_code(part) else "")
+    last = next((part for part in reversed(parts) if isinstance(part, Fence) or part.text.strip()), None)
+    if isinstance(last, Line) and _SUBMIT.fullmatch(last.text) and "submit" not in [a.kind for a in made]:
+        made.append(Action(kind="submit"))
+    return made, unsaved
+
+
+def _of_block(block: Fence) -> Iterator[Action]:
+    """The actions of a block, none if it only shows something. Raises UnclearError."""
+    try:
+        if _SUBMIT.fullmatch(block.text) or (block.info.lower() == "submit" and not block.text.strip()):
+            yield Action(kind="submit")
+        elif block.info.lower() in SHELLS:
+            yield action("run", {"command": block.text.removesuffix("\n")})
+        elif block.info.lower() == "search":
+            yield action("search", {"query": block.text.strip()})
+        elif block.path and block.text.startswith("<<<<<<<"):
+            yield from _edits(block)
+        elif block.path and not _is_diff(block):
+            yield action("write", {"path": block.path, "text": block.text})
+    except ValueError as wrong:
+        raise UnclearError(f"Of {block.opening}: {str(wrong).rstrip('.')}.") from None
+
+
+def _edits(block: Fence) -> Iterator[Action]:
+    """The changes in a block. Raises ValueError."""
+    lines = [f"{line}\n" for line in block.text.split("\n")[:-1]]
+    marks = [(at, line.rstrip()) for at, line in enumerate(lines) if line.rstrip() in (SEARCH, BETWEEN, REPLACE)]
+    if [mark for _, mark in marks] != [SEARCH, BETWEEN, REPLACE] * (len(marks) // 3) or not marks:
+        raise ValueError(f"a change has the lines `{SEARCH}`, `{BETWEEN}` and `{REPLACE}`, once each and in this order")
+    outside = 0
+    for at in range(0, len(marks), 3):
+        (first, _), (middle, _), (last, _) = marks[at : at + 3]
+        if "".join(lines[outside:first]).strip():
+            raise ValueError("a block of changes has nothing before, between or behind them")
+        outside = last + 1
+        old, new = "".join(lines[first + 1 : middle]), "".join(lines[middle + 1 : last])
+        yield action("edit", {"path": block.path, "old": old, "new": new}, whole_lines=True)
+    if "".join(lines[outside:]).strip():
+        raise ValueError("a block of changes has nothing before, between or behind them")
+
+
+def _is_diff(block: Fence) -> bool:
+    """Whether a block shows a diff, and is not the text of a file of diffs."""
+    return block.language in _DIFFS and not block.path.endswith((".diff", ".patch"))
+
+
+def _is_code(block: Fence) -> bool:
+    return block.language in PYTHON | _DIFFS
+
+
+def _sections(parts: Iterable[Fence | Line]) -> dict[str, str]:
+    """The parts of a step in an answer: what stands below their headings, the rest is reflection. Blocks that act are left out."""
+    said: dict[str, list[str]] = {}
+    word = "reflection"
+    for part in parts:
+        if isinstance(part, Fence):
+            continue
+        title = part.text.strip(" *_:").lower() if part.heading else ""
+        if title in PARTS:
+            word = title
+        elif title not in ("action", "actions"):
+            said.setdefault(word, []).append(part.text)
+    texts = {name: "\n".join(lines).strip() for name, lines in said.items()}
+    for name, text in texts.items():
+        before, _, last = text.rpartition("\n")
+        texts[name] = before.strip() if _SUBMIT.fullmatch(last) else text
+    return {name: text for name, text in texts.items() if text}
+
+
+def render(step: Step) -> str:
+    """An answer in this form from which `read_text` restores the actions of a step. Raises ValueError for an action that it cannot hold:
+    `list`, `read` and `grep` are commands of a shell here."""
+    pieces = [f"### {name.capitalize()}\n\n{value}" for name in PARTS if (value := getattr(step, name))]
+    for each in step.actions:
+        given = each.arguments
+        if each.kind == "submit":
+            pieces.append("SUBMIT")
+        elif each.kind == "run":
+            pieces.append(_block("bash", f"{given['command']}\n"))
+        elif each.kind == "search":
+            pieces.append(_block("search", f"{given['query']}\n"))
+        elif each.kind == "write":
+            pieces.append(_block(_info(given["path"]), given["text"]))
+        elif each.kind == "edit":
+            change = f"{SEARCH}\n{given['old']}{BETWEEN}\n{given['new']}{REPLACE}\n"
+            pieces.append(_block(_info(given["path"]), change))
+        else:
+            raise ValueError(f"the text form has no {each.kind}")
+    return "\n\n".join(pieces) + "\n"
+
+
+def _info(path: str) -> str:
+    return f"python {path}" if path.endswith(".py") else path
+
+
+def _block(info: str, text: str) -> str:
+    longest = max((len(found) for found in re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{info}\n{text}{fence}"

@@ -1,0 +1,186 @@
+"""Hand-ins of the recode agent that are held once a turn: what they may not have been meant to hand in is told first."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.agents.conftest import Open
+from tests.agents.played import RIGHT, SUBMIT, Played, block, feedback, shell
+from tests.agents.scripted import Act, acts, answer
+
+WRITE = ("write", {"path": "solver.py", "text": RIGHT})
+NEW = "def solve(x):\n    return x + x\n"
+SHOWN = f"The new function:\n\n```python\n{NEW}```"
+
+
+def held(played: Played) -> list[str]:
+    """What was told of each `submit` that was held as one of several actions."""
+    lines = played.log.of("result")
+    return [line["text"] for line in lines if line["kind"] == "submit" and not line["ok"]]
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_hand_in_of_untouched_targets_is_asked_again_once_a_turn(open_walled: Open, native: bool) -> None:
+    played = Played(open_walled(), *[answer("submit", native=native)] * 4, steps=3)
+    for turn in (1, 2):
+        assert played.turn(feedback("No.") if turn > 1 else None) == (1, True)
+        assert (played.move.unparsed, played.move.asked_again) == (1, 1)
+        assert "Not handed in yet. solver.py is still as the repository delivered it." in played.prompt()
+        assert "`submit` again to hand the targets in as they are." in played.prompt()
+
+
+def test_each_call_beside_a_held_one_gets_a_result(open_walled: Open) -> None:
+    played = Played(open_walled(), acts("list", "submit"), acts("submit"), steps=3)
+    assert played.turn() == (2, True)
+    roles = [message.role for message in played.model.asked[1]]
+    assert roles == ["system", "user", "assistant", "tool", "tool", "user"]
+    assert held(played)[0].startswith("Not done yet. solver.py is still")
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_in_the_last_step_untouched_targets_are_handed_in(open_walled: Open, native: bool) -> None:
+    played = Played(open_walled(), answer("submit", native=native), steps=1)
+    assert played.turn() == (1, True)
+    assert played.move.asked_again == 0
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_what_was_written_and_is_right_is_handed_in_at_once(open_walled: Open, native: bool) -> None:
+    write, alone = answer(WRITE, native=native), answer("submit", native=native)
+    played = Played(open_walled(), write, alone, answer(WRITE, "submit", native=native), steps=3)
+    assert played.turn() == (2, True)
+    played = Played(open_walled(), answer(WRITE, "submit", native=native), steps=3)
+    assert played.turn() == (1, True)
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_targets_of_the_last_verdict_are_not_handed_in_without_a_word(open_walled: Open, native: bool) -> None:
+    both, alone = answer(WRITE, "submit", native=native), answer("submit", native=native)
+    played = Played(open_walled(), both, both, alone, steps=3)
+    assert played.turn() == (1, True)
+    assert played.turn(feedback("No.")) == (2, True)
+    assert held(played) == [
+        "Not done yet. No target was changed since the last verdict. Correct it, or `submit` again to hand the"
+        " targets in as they are."
+    ]
+
+
+def test_the_targets_that_were_changed_are_listed(open_walled: Open) -> None:
+    played = Played(open_walled(), f"{block(RIGHT)}\n{shell('false')}\n{SUBMIT}", SUBMIT, steps=3)
+    played.turn()
+    assert "Changed in this turn: solver.py." in held(played)[0]
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_code_that_no_action_wrote_is_not_handed_in_without_a_word(open_walled: Open, native: bool) -> None:
+    first = answer(("run", {"command": "ls"}), "submit", native=native, text=SHOWN)
+    write, alone = answer(("write", {"path": "solver.py", "text": NEW}), native=native), answer("submit", native=native)
+    played = Played(open_walled(), first, write, alone, steps=4)
+    assert played.turn() == (3, True)
+    assert "The block that line 3 opens (```python) is no action: no file has its code." in held(played)[0]
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_code_beside_a_lone_hand_in_is_asked_about(open_walled: Open, native: bool) -> None:
+    alone = answer("submit", native=native)
+    played = Played(
+        open_walled(), answer(WRITE, native=native), answer("submit", native=native, text=SHOWN), alone, steps=3
+    )
+    assert played.turn() == (2, True)
+    assert played.move.asked_again == 1
+    assert "Not handed in yet. The block that line 3 opens (```python) is no action" in played.prompt()
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_code_that_no_action_has_is_noted_where_nothing_is_handed_in(open_walled: Open, native: bool) -> None:
+    look = answer(("run", {"command": "ls"}), ("run", {"command": "pwd"}), native=native, text=SHOWN)
+    played = Played(open_walled(), look, steps=1)
+    assert played.turn() == (1, False)
+    first, last = played.results()
+    assert "Note:" not in first
+    assert last.endswith("\nNote: the block that line 3 opens (```python) is no action: no file has its code.")
+
+
+BROKEN = ("write", {"path": "solver.py", "text": "def solve(x:\n"})
+PART = ("write", {"path": "solver.py", "text": "# ... existing code ...\ndef twice(x):\n    return 2 * x\n"})
+FAILS = ("run", {"command": "apply_patch <<'P'\n*** Begin Patch\nP"})
+STOPPED = ("run", {"command": "sleep 100", "timeout": "0.1"})
+
+
+@pytest.mark.parametrize(
+    ("before", "told", "native"),
+    [
+        *((FAILS, "Action 2 (`run`) failed.", native) for native in (False, True)),
+        (STOPPED, "Action 2 (`run`) failed.", True),
+        *((BROKEN, "solver.py is not valid Python (line 1: ", native) for native in (False, True)),
+        *((PART, "solver.py does not define `solve` any more.", native) for native in (False, True)),
+    ],
+)
+def test_a_submit_waits_where_the_answer_did_not_do_what_it_was_for(
+    open_walled: Open, before: Act, told: str, native: bool
+) -> None:
+    both, alone = answer(WRITE, before, "submit", native=native), answer("submit", native=native)
+    played = Played(open_walled(), both, alone, steps=3)
+    assert played.turn() == (2, True)
+    [waits] = held(played)
+    assert waits.startswith("Not done yet.")
+    assert told in waits
+
+
+@pytest.mark.parametrize("before", [FAILS, BROKEN, PART])
+def test_a_submit_in_the_last_step_does_not_wait(open_walled: Open, before: Act) -> None:
+    played = Played(open_walled(), answer(before, "submit", native=False), steps=1)
+    assert played.turn() == (1, True)
+    assert played.results()[-1] == "The targets are handed in."
+
+
+def test_a_submit_waits_once_also_for_another_reason(open_walled: Open) -> None:
+    broken = answer(BROKEN, "submit", native=False)
+    played = Played(open_walled(), SUBMIT, broken, steps=3)
+    assert played.turn() == (1, True)
+
+
+def test_what_a_command_ran_or_failed_in_an_earlier_answer_holds_nothing(open_walled: Open) -> None:
+    played = Played(open_walled(), answer(WRITE, FAILS, native=False), SUBMIT, steps=3)
+    assert played.turn() == (2, True)
+    assert played.move.asked_again == 0
+
+
+@pytest.mark.parametrize("text", ["from math import sqrt as solve\n", "from lib.helpers import *\n"])
+def test_a_submit_does_not_wait_for_a_name_that_is_no_definition_any_more(open_walled: Open, text: str) -> None:
+    bound = ("write", {"path": "solver.py", "text": text})
+    played = Played(open_walled(), answer(bound, "submit", native=False), steps=3)
+    assert played.turn() == (1, True)
+
+
+def test_a_command_that_succeeded_in_the_end_has_not_failed(open_walled: Open) -> None:
+    tried = ("run", {"command": "false\ntrue"})
+    played = Played(open_walled(), answer(WRITE, tried, "submit", native=False), steps=3)
+    assert played.turn() == (1, True)
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_target_that_a_command_wrote_is_handed_in(open_walled: Open, native: bool) -> None:
+    command = f"cat > solver.py <<'E'\n{NEW}E"
+    played = Played(open_walled(), answer(("run", {"command": command}), "submit", native=native), steps=3)
+    assert played.turn() == (1, True)
+    assert played.workspace.targets() == {"solver.py": NEW.encode()}
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_nothing_is_handed_in_after_a_refused_action(open_walled: Open, native: bool) -> None:
+    edit = ("edit", {"path": "solver.py", "old": "no such text\n", "new": "x\n"})
+    played = Played(open_walled(), answer(WRITE, edit, "submit", native=native), steps=1)
+    assert played.turn() == (1, False)
+    assert played.results()[2] == "Not done, since action 2 (`edit`) was refused."
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_submit_before_other_actions_leaves_the_answer_undone(open_walled: Open, native: bool) -> None:
+    # a block with the word alone is a submit, too
+    text = f"```\nSUBMIT\n```\n\n{block(RIGHT)}"
+    played = Played(open_walled(), acts("submit", WRITE) if native else text, answer("submit", native=native), steps=1)
+    assert played.turn() == (1, True)
+    assert played.move.asked_again == 1
+    assert "`submit` ends the turn, but comes before `write` in your answer. Nothing was done." in played.prompt()
+    assert b"NotImplementedError" in played.workspace.targets()["solver.py"]
