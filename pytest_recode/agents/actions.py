@@ -28,7 +28,8 @@ class Action:
 class Step:
     """One answer: the model's observation, reflection, plan and actions. Missing parts are empty.
 
-    `unsaved` names the first block of Python that is no action, so that no file has it; "" if there is none.
+    `unsaved` says what is wrong with the first block of code that is no action, so that no file has it; "" if there is none. `note` is what
+    the model is told of how its answer was read.
     """
 
     observation: str = ""
@@ -36,6 +37,7 @@ class Step:
     planning: str = ""
     actions: tuple[Action, ...]
     unsaved: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,7 +40,7 @@ FORMS: Mapping[str, Form] = {
         does="Read a file, or some of its lines.",
         takes={
             "path": "file, relative to the workspace",
-            "lines": "the first and the last line, such as 1-40, or the number of one line; default: all of it",
+            "lines": "the first and the last line, such as 1-40 or 40-, or the number of one line; default: all of it",
         },
         optional=frozenset({"lines"}),
         main="path",

@@ -30,7 +30,9 @@ def files_in(text: str, targets: Sequence[str], interfaces: Sequence[str]) -> Ex
     files = [piece for piece in pieces if not _is_diff(piece)]
     named = {path: [piece for piece in files if _target(piece.path, targets) == path] for path in targets}
     if len(targets) == 1 and not any(named.values()):
-        named = {targets[0]: [piece for piece in files if _is_python(piece) and not piece.path]}
+        named = {
+            targets[0]: [piece for piece in files if _is_python(piece) and not piece.path and "=" not in piece.info]
+        }
     chosen = {path: _whole(path, blocks, interfaces) for path, blocks in named.items() if blocks}
     problems = [
         f"Your answer had no block for {path}: unchanged. Begin its fence with ```python {path}"
@@ -82,7 +84,7 @@ def _target(path: str, targets: Sequence[str]) -> str:
 
 
 def _is_diff(piece: Fence) -> bool:
-    return piece.language in ("diff", "patch")
+    return piece.language in ("diff", "patch") or piece.text.startswith("<<<<<<<")
 
 
 def _is_python(piece: Fence) -> bool:

@@ -35,9 +35,9 @@ RULES = """\
 Rules:
 - Only the targets are handed in. Use what the repository has.
 - Follow signatures, shapes, dtypes, units and edge cases of the instruction exactly; the paper says what the method is.
-- A turn has few steps, and an answer is one. Its actions are done in order, up to one that is refused.
-- `submit` hands the targets in and ends the turn. If they look unfinished, it waits once and says why.
-- There is no network. Commands run in the workspace."""
+- A turn has few steps, and an answer is one. Its actions, eight at most, are done in order, up to one that is refused.
+- {hand_in} hands the targets in and ends the turn. If they look unfinished, it waits once and says why, but not in the last step.
+- There is no network."""
 
 PARTS_ASKED = """\
 Think in four parts, each short: Observation (what the repository, the last results and the feedback show), \
@@ -55,10 +55,10 @@ def system_text(*, native_tools: bool, command_seconds: float, target: str) -> s
     else:
         how = (
             f"{PARTS_ASKED} Give each a heading (`### Observation`), and below the last one the actions: fenced blocks, each with a first line as"
-            f" here.\n\n{form(target)}"
+            f" here. What you only show comes before them.\n\n{form(target)}"
         )
-    limit = f"A command is stopped after {command_seconds:g} s."
-    return f"{ROLE}\n\n{how}\n\n{RULES} {limit}"
+    limit = f"Commands run in the workspace, for {command_seconds:g} s at most."
+    return f"{ROLE}\n\n{how}\n\n{RULES.format(hand_in=hand_in_word(native_tools))} {limit}"
 
 
 def brief_text(brief: Brief, *, workspace: bool = False) -> str:
@@ -118,11 +118,17 @@ def feedback_text(brief: Brief, feedback: Feedback | None) -> str:
     return f"{said}\n\n{FOR_THE_BLOCK}" if brief.slot is not None and feedback.level >= 4 else said
 
 
-def budget_text(step: int, steps: int, turn: int, turns: int) -> str:
+def hand_in_word(native_tools: bool) -> str:
+    """How a model hands in."""
+    return "`submit`" if native_tools else "SUBMIT"
+
+
+def budget_text(step: int, steps: int, turn: int, turns: int, hand_in: str) -> str:
+    """`hand_in`: how the model hands in."""
     left = (
         "This is the last step of the turn: after it the targets are handed in as they are."
         if step == steps
-        else f"After step {steps} the targets are handed in as they are; `submit` hands them in earlier."
+        else f"After step {steps} the targets are handed in as they are; {hand_in} hands them in earlier."
     )
     return f"Step {step} of {steps} in turn {turn} of {turns}. {left}"
 

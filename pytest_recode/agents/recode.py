@@ -29,6 +29,7 @@ from pytest_recode.agents.prompts import (
     brief_text,
     budget_text,
     feedback_text,
+    hand_in_word,
     no_room,
     result_text,
     system_text,
@@ -38,7 +39,7 @@ from pytest_recode.agents.prompts import (
 from pytest_recode.agents.retrieval import Retrieval, Searches
 from pytest_recode.agents.step_checks import checked
 from pytest_recode.agents.step_log import clean, kept_calls, kept_text, merged, step_fields, usage_fields
-from pytest_recode.agents.submission import doubts
+from pytest_recode.agents.submission import doubts, misplaced, not_yet
 from pytest_recode.agents.tool_execution import execute
 from pytest_recode.agents.tools import TOOLS, from_reply
 from pytest_recode.agents.unusable_answers import MAX_ASKED_AGAIN, cost_text, refusals
@@ -65,7 +66,7 @@ class ReCode:
     in_a_row: int = 0  # the last of these, without one that was a step after them
     over: str = ""  # how the turn before ended, to be remembered once it is known that there is another
     window: int | None = None  # the context window in tokens, as far as refused prompts have shown it
-    held: bool = False  # whether a submission of this turn was held: the next one is accepted
+    held: frozenset[str] = frozenset()  # the reasons for which a hand-in of this turn has waited: once for each
 
     def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
         """At most `context.steps` steps. Ends early if one submits, or if no prompt fits into the context window any more.
@@ -150,13 +151,13 @@ class ReCode:
             # in the first step it is right above
             said = (
                 f"# Feedback\n\nThe feedback on turn {feedback.turn} is above, at the beginning of turn {self.turn}."
-                if step > 1
+                if step > 1 or self.in_a_row
                 else ""
             )
         now = [
             *filter(None, [said]),
             targets_text(brief, targets, above),
-            budget_text(step, self.context.steps, self.turn, self.context.turns),
+            budget_text(step, self.context.steps, self.turn, self.context.turns, hand_in_word(self.model.native_tools)),
         ]
         start = self._start(brief)
         state = Message(role="user", content=clean("\n\n".join(now)))
@@ -212,7 +213,8 @@ class ReCode:
             calls = len(reply.tool_calls) if native else 0
             if isinstance(read, Step):
                 read = checked(read, workspace, calls=calls)
-            if isinstance(read, Step) and (doubt := self._doubt_of_hand_in(read, found.brief, workspace, judged, last)):
+            alone = isinstance(read, Step) and [action.kind for action in read.actions] == ["submit"]
+            if isinstance(read, Step) and alone and (doubt := self._doubt(read, found.brief, workspace, judged, last)):
                 read = of_the_whole(doubt, calls)
         finally:  # also where the sandbox failed
             unusable = isinstance(read, ProtocolError)
@@ -239,11 +241,11 @@ class ReCode:
                 ok = False
                 text = f"Not done, since action {refused} (`{read.actions[refused - 1].kind}`) was refused."
             elif action.kind == "submit":
-                doubt = (
-                    "" if last or self.held else doubts(read, found.brief, workspace.targets(), judged, failed=failed)
+                doubt = self._doubt(read, found.brief, workspace, judged, last, failed)
+                ok, text = (
+                    not doubt,
+                    doubt or f"The targets are handed in.{f' Note: {read.unsaved}' if read.unsaved else ''}",
                 )
-                ok, self.held = not doubt, self.held or bool(doubt)
-                text = f"Not done yet. {doubt}" if doubt else "The targets are handed in."
                 submitted = ok
             else:
                 self._log("action", step, {"number": number, "kind": action.kind, "arguments": dict(action.arguments)})
@@ -253,22 +255,23 @@ class ReCode:
                 if ok and action.kind == "write":
                     text += _replaced(read.actions[:number])
                 if ok and action.kind in ("write", "edit"):
+                    text += misplaced(path, found.brief.targets)
                     said.files[path] = action.kind == "write"
-            if read.unsaved and number == len(read.actions) and action.kind != "submit":
-                text += f"\nNote: {read.unsaved} is no action: no file has its code."
+            if number == len(read.actions) and action.kind != "submit":
+                text += "".join(f"\nNote: {note}" for note in (read.unsaved, read.note) if note)
             read_files.append(path if ok and action.kind == "read" else "")
             self._log("result", step, {"number": number, "kind": action.kind, "ok": ok, "text": text})
             results.append(result_text(action.kind, action.arguments, text))
         self._tell(kept, results, "\n\n".join(results), step, read_files)
         return submitted
 
-    def _doubt_of_hand_in(self, step: Step, brief: Brief, workspace: Workspace, judged: Files, last: bool) -> str:
-        """Why an answer that does nothing but hand in is asked again; "" if it is not, as for the second of a turn."""
-        if last or self.held or [action.kind for action in step.actions] != ["submit"]:
-            return ""
-        doubt = doubts(step, brief, workspace.targets(), judged)
-        self.held = bool(doubt)
-        return f"Not handed in yet. {doubt}" if doubt else ""
+    def _doubt(self, step: Step, brief: Brief, workspace: Workspace, judged: Files, last: bool, failed: int = 0) -> str:
+        """Why a hand-in waits; "" if it does not, as in the last step of a turn."""
+        targets = workspace.targets()
+        found = {} if last else doubts(step, brief, targets, judged, failed=failed)
+        new = found.keys() - self.held
+        self.held |= new
+        return not_yet(found, brief, targets, judged, hand_in_word(self.model.native_tools)) if new else ""
 
     def _tell(
         self, calls: Sequence[ToolCall], results: Sequence[str], text: str, step: int, files: Sequence[str] = ()
@@ -285,7 +288,7 @@ class ReCode:
 
     def _begin_turn(self, brief: Brief, feedback: Feedback | None) -> None:
         self.unparsed = self.asked_again = self.in_a_row = 0
-        self.held = False
+        self.held = frozenset()
         if self.over:
             said = "" if feedback is None else f"\n\n{feedback_text(brief, feedback)}"
             self._remember(Message(role="user", content=f"{self.over}{said}"), 0)

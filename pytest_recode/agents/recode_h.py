@@ -160,9 +160,7 @@ class RecodeH:
             "4. Current code": "\n\n".join(numbered(path, targets.get(path)) for path in brief.targets),
             "5. Feedback on the last submission": words,
             "6. Result of the last action": result,
-            "7. Budget": budget_text(step, self.context.steps, self.turn, self.context.turns).replace(
-                "`submit`", "SUBMIT"
-            ),
+            "7. Budget": budget_text(step, self.context.steps, self.turn, self.context.turns, "SUBMIT"),
         }
         if self.turn == step == 1:
             self._log_message("system", SYSTEM, 0)

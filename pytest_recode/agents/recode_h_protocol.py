@@ -66,6 +66,8 @@ def parse(text: str, targets: Sequence[str]) -> Command | ProtocolError:
         other = next((line.strip() for line in after if line.strip() and not _FENCE.match(line)), "")
         unknown = re.match(r"[\[<*`]*([A-Za-z_]+)", other)
         named = f"There is no action {unknown[1]}. " if unknown else ""
+        if unknown and unknown[1].upper() in VERBS:
+            named = f"Write {unknown[1].upper()} in capitals. "
         return ProtocolError(
             text=f"{named}Your answer has no action. Nothing was done. The actions are {', '.join(VERBS)}. Answer in this form:\n\n{SHAPE}"
         )

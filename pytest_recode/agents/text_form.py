@@ -37,6 +37,7 @@ SEARCH, BETWEEN, REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
 _DIFFS = frozenset({"diff", "patch"})
 _SUBMIT = re.compile(r"\W{0,20}submit\W{0,20}", re.IGNORECASE)
 
+_FOUR = "If the text of a block holds a line of three backticks, use four for the block."
 HAND_IN = "To hand in, the word SUBMIT as the last line of the answer."
 ANY_FILE = "src/model.py"
 """The file of the examples where no target is known."""
@@ -45,7 +46,7 @@ ANY_FILE = "src/model.py"
 def form(target: str = ANY_FILE) -> str:
     """How a model is told the form, in every prompt and where it did not use it. `target`: the file of the examples."""
     return f"""\
-A file, with its whole text:
+A file, with its whole text (four backticks, if the text has a line of three):
 
 ```python {target}
 import numpy as np
@@ -83,19 +84,20 @@ def read_text(text: str, target: str = ANY_FILE) -> Step | ProtocolError:
         return ProtocolError(text=f"Your answer was empty. Answer in this form:\n\n{form(target)}")
     try:
         parts = read(text)
-        actions, unsaved = _actions(parts)
+        actions, unsaved = _actions(parts, target)
     except UnclearError as unclear:
         return ProtocolError(text=f"{unclear} Nothing was done.")
     if not actions:
-        shown = f" {unsaved[0].upper()}{unsaved[1:]} is none, and was written to no file." if unsaved else ""
+        first = next((f" {_capital(part.opening)} is none." for part in parts if isinstance(part, Fence)), "")
         return ProtocolError(
-            text=f"Your answer has no action.{shown} Nothing was done. Answer in this form:\n\n{form(target)}"
+            text=f"Your answer has no action.{f' {unsaved}' if unsaved else first} Nothing was done. Answer in this form:\n\n{form(target)}"
         )
     if len(actions) > MAX_ACTIONS:
         return ProtocolError(
-            text=f"Your answer has {len(actions)} actions; at most {MAX_ACTIONS} are done at once. Nothing was done."
+            text=f"Your answer has {len(actions)} actions; at most {MAX_ACTIONS} are done at once. Nothing was done. Leave some"
+            " for the next answer."
         )
-    return Step(**_sections(parts), actions=tuple(actions), unsaved=unsaved)
+    return Step(**_sections(parts), actions=tuple(actions), unsaved=unsaved, note=_unheard(parts, actions))
 
 
 def parts_of(text: str) -> dict[str, str]:
@@ -107,30 +109,33 @@ def parts_of(text: str) -> dict[str, str]:
 
 
 def unsaved_in(text: str) -> str:
-    """The first block of Python in a text beside tool calls; "" if there is none."""
+    """What is wrong with the first block of code in a text beside tool calls; "" if there is none."""
     try:
-        return next((part.opening for part in read(text) if isinstance(part, Fence) and _is_code(part)), "")
+        found = next((part for part in read(text) if isinstance(part, Fence) and _is_code(part)), None)
     except UnclearError:
         return ""
+    if found is None:
+        return ""
+    return f"{_capital(found.opening)} is no tool call: no file has its code. Write it with `write` or `edit`."
 
 
-def _actions(parts: Sequence[Fence | Line]) -> tuple[list[Action], str]:
-    """The actions, and the first block of Python that is none. Raises UnclearError."""
+def _actions(parts: Sequence[Fence | Line], target: str) -> tuple[list[Action], str]:
+    """The actions, and what is wrong with the first block of code that is none. Raises UnclearError."""
     made: list[Action] = []
     unsaved = ""
     for part in parts:
         if not isinstance(part, Fence):
             continue
         if not part.closed:
-            raise UnclearError(part.unclosed)
+            raise UnclearError(f"{part.unclosed}{f' {_FOUR}' if made else ''}")
         acts = list(_of_block(part))
         if made and not acts:
             raise UnclearError(
-                f"It is unclear what is meant by {part.opening}: it follows an action, and is none. If the text of a block holds a line of"
-                " three backticks, use four for the block. What you only show belongs before the first action."
+                f"It is unclear what is meant by {part.opening}: it follows an action, and is none. {_FOUR} What you"
+                " only show belongs before the first action. Send the answer again so."
             )
         made += acts
-        unsaved = unsaved or (part.opening if not acts and _is_code(part) else "")
+        unsaved = unsaved or (_unsaved(part, target) if not acts and _is_code(part) else "")
     last = next((part for part in reversed(parts) if isinstance(part, Fence) or part.text.strip()), None)
     if isinstance(last, Line) and _SUBMIT.fullmatch(last.text) and "submit" not in [a.kind for a in made]:
         made.append(Action(kind="submit"))
@@ -170,6 +175,25 @@ def _edits(block: Fence) -> Iterator[Action]:
         yield action("edit", {"path": block.path, "old": old, "new": new}, whole_lines=True)
     if "".join(lines[outside:]).strip():
         raise ValueError("a block of changes has nothing before, between or behind them")
+
+
+def _unsaved(block: Fence, target: str) -> str:
+    how = f"To write it, open it with ```python {target}."
+    if _is_diff(block):
+        how = f"A diff is not applied: write the change as lines between `{SEARCH}`, `{BETWEEN}` and `{REPLACE}`."
+    return f"{_capital(block.opening)} is no action: no file has its code. {how}"
+
+
+def _unheard(parts: Sequence[Fence | Line], actions: Sequence[Action]) -> str:
+    """A note where the word for handing in stands above other lines, so that it was not heard; "" otherwise."""
+    if any(each.kind == "submit" for each in actions):
+        return ""
+    words = any(isinstance(part, Line) and part.text.strip(" *_`.#") == "SUBMIT" for part in parts)
+    return "SUBMIT is not the last line of your answer: the targets were not handed in." if words else ""
+
+
+def _capital(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}"
 
 
 def _is_diff(block: Fence) -> bool:

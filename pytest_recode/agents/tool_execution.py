@@ -110,6 +110,7 @@ def edit(
 ) -> str:
     """Replace the only occurrence of `old`, or all of them. `whole_lines`: it begins at the beginning of a line. Raises `Refused` with
     advice."""
+    name = "SEARCH text" if whole_lines else "old text"
     text = workspace.read(path)
     said, given = old, new
     added = (
@@ -131,11 +132,11 @@ def edit(
         )
         if new.strip() and text.count(new) == 1:
             why += f". The new text is there already, at line {text[: text.index(new)].count(chr(10)) + 1}: it may be edited already"
-        raise Refused(f"the old text does not occur in {path}{why}.")
+        raise Refused(f"the {name} does not occur in {path}{why}.")
     if count > 1 and not everywhere:
         every = "" if whole_lines else ", or `replace_all: true` to replace it in every place"
         raise Refused(
-            f"the old text occurs {count} times in {path}. Give more lines around it, so that it is unique{every}."
+            f"the {name} occurs {count} times in {path}. Give more lines around it, so that it is unique{every}."
         )
     places = _places(text, old, whole_lines)
     line = text[: places[0]].count("\n") + 1

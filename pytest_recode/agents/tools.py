@@ -35,8 +35,8 @@ def _tool(kind: str, form: Form) -> Tool:
 TOOLS: tuple[Tool, ...] = tuple(_tool(kind, form) for kind, form in FORMS.items())
 
 NO_CALL = (
-    f"Your answer calls no tool. Call one of: {', '.join(FORMS)}. A call that is written into the text, as JSON or in tags, is none: if you did"
-    " call one, your server does not read your calls."
+    f"Your answer calls no tool. Call one of: {', '.join(FORMS)}. A call that is written into the text, as JSON or in tags, is none; where it was"
+    " meant as a native call, the server of this model lacks a tool parser."
 )
 
 
@@ -84,7 +84,7 @@ def from_tool_call(call: ToolCall) -> tuple[Action, Mapping[str, str]]:
 
 
 def _use(kind: str, fault: str) -> str:
-    how = f"with these arguments: {arguments_of(kind)}" if FORMS[kind].takes else "without arguments"
+    how = f"with these arguments: {arguments_of(kind)}" if FORMS[kind].takes else "without arguments."
     return f"{fault} Nothing was done. Call `{kind}` {how}"
 
 
@@ -100,7 +100,8 @@ def from_reply(reply: Reply, *, native: bool = True, target: str = ANY_FILE) -> 
         return ProtocolError(text=f"{NO_CALL} Nothing was done.")
     if called > MAX_ACTIONS:
         return of_the_whole(
-            f"Your answer calls {called} tools; at most {MAX_ACTIONS} are called at once. Nothing was done.", called
+            f"Your answer calls {called} tools; at most {MAX_ACTIONS} are called at once. Nothing was done. Leave some for the next answer.",
+            called,
         )
     actions: list[Action] = []
     parts = parts_of(reply.text)

@@ -11,10 +11,10 @@ MAX_ASKED_AGAIN = 3
 def cost_text(in_a_row: int) -> str:
     """What an unusable answer cost; `in_a_row`: the number of those that cost no step, 0 if this one cost one."""
     if not in_a_row:
-        return "This answer was not carried out, and cost a step."
+        return "This answer cost a step."
     left = MAX_ASKED_AGAIN - in_a_row
-    then = f"{left} more may follow it at no step" if left else "the next one that cannot be carried out costs a step"
-    return f"This answer was not carried out. It cost no step; {then}."
+    then = f"up to {left} more in a row would cost none either" if left else "the next such answer costs one"
+    return f"This answer cost no step; {then}."
 
 
 def refusals(read: ProtocolError, cost: str) -> list[str]:

@@ -82,7 +82,8 @@ def episode_summary(record: Record) -> EpisodeSummary:
         "replay": record["replay"],
         "turns": tuple(_counts(turn["passed"], turn["total"]) for turn in record["turns"]),
         "temperature": record["settings"]["temperature"],
-        "test_output_shown": record["settings"]["test_output"] == "full",
+        "test_output_shown": record["settings"]["test_output"] == "full"
+        and any(turn["feedback"] for turn in record["turns"]),
         "lines": lines,
         "source_paper": paper if isinstance(paper, str) and lines is not None else None,
         "answers": sum(turn.get("steps", 0) for turn in paid) + abandoned["steps"] + asked_again,

@@ -105,7 +105,11 @@ def _heading(episode: PlayedEpisode) -> Iterator[Line]:
     ]
     if record is not None:
         known += [*costs(record["usage"]), f"{record['seconds']:.1f} s"]
-        known += [f"{waited:.1f} s of it waiting" for waited in [record.get("waited", 0)] if waited >= 0.1]
+        known += [
+            f"{waited:.1f} s of it waiting for limits, people or other workers"
+            for waited in [record.get("waited", 0)]
+            if waited >= 0.1
+        ]
     yield Line(" · ".join(known))
     if (replay := facts.get("replay")) is not None:
         yield Line(
@@ -197,7 +201,7 @@ def _answer(message: PromptMessage) -> Iterator[Line]:
 def actions_text(step: PlayedStep) -> str:
     """What came of an answer: its actions, or the files that the answer of a one-step agent wrote."""
     if step.asked_again:
-        return "no action, asked again at no step"
+        return "not usable, asked again at no step"
     wrote = f"wrote {', '.join(step.files)}" if step.files else "no action"
     return "; ".join(map(action_line, step.actions)) or wrote
 

@@ -259,9 +259,14 @@ def unparsed(records: Sequence[EpisodeSummary]) -> list[str]:
             lost[record["model"]] += record["unparsed"] - record["asked_again"]
     failures = ", ".join(f"{name} {failed[name]} of {answers[name]}" for name in answers if answers[name])
     steps = ", ".join(f"{name} {count}" for name, count in lost.items() if count)
-    cost = f"they cost steps, with one-shot the turn: {steps}" if steps else "the model was asked again, at no step"
+    again = ", ".join(f"{name} {failed[name] - lost[name]}" for name in answers if failed[name] > lost[name])
+    ways = [
+        f"asked again at no step: {again}" if again else "",
+        f"lost a step, one-shot the turn: {steps}" if steps else "",
+    ]
     return [
-        f"answers that could not be used: {failures}; nothing of them was executed; {cost} (what to do: docs/how-to/use-a-local-model.md)"
+        f"answers that could not be used: {failures}; nothing of them was executed; {'; '.join(filter(None, ways))} (what to do:"
+        " docs/how-to/use-a-local-model.md)"
     ]
 
 
@@ -316,7 +321,7 @@ def _of_the_answer(record: Record, turn: TurnRecord, out: Path, files: RunFiles)
         if "error" in step:
             head = "the last answer was not used"
         else:
-            head = "of the last answer, the model is told" if step.get("files") else "the last answer wrote nothing"
+            head = "about the last answer" if step.get("files") else "the last answer wrote nothing"
         return ["", f"{head}: {problems}{more}"]
     moved = record["settings"]["reindent"] or "snippet" not in record["facts"]
     if not moved and any(case["exception"] == "IndentationError" for case in turn["cases"]):

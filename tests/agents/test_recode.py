@@ -99,7 +99,7 @@ def test_the_prompt_holds_the_brief_the_state_and_the_budget(open_walled: Open) 
         assert words in second
     assert "raise NotImplementedError" in first
     assert "## solver.py\n\n```\nx = 1\n```" in second
-    budget = "Step 1 of 3 in turn 1 of 10. After step 3 the targets are handed in as they are; `submit` hands them"
+    budget = "Step 1 of 3 in turn 1 of 10. After step 3 the targets are handed in as they are; SUBMIT hands them"
     assert budget in first
     assert "Step 2 of 3 in turn 1 of 10." in second
     assert "Result of write solver.py:\nWrote solver.py (1 line)." in second
@@ -206,7 +206,10 @@ def test_messages_of_the_user_never_follow_each_other(open_walled: Open) -> None
         ("x" * 10_000_000, "Your answer has 10000000 characters; at most 1000000 are read."),
         (Reply(text=SUBMIT, finish="length"), "cut off at the model's limit of output. Nothing was done."),
         (Reply(text=SUBMIT, finish="content_filter"), "The provider's content filter ended your answer."),
-        (f"Here it is:\n\n```python\n{RIGHT}```\n", "is none, and was written to no file. Nothing was done."),
+        (
+            f"Here it is:\n\n```python\n{RIGHT}```\n",
+            "is no action: no file has its code. To write it, open it with ```python solver.py. Nothing was done.",
+        ),
         ('{"tool": "read", "arguments": {"path": "solver.py"}}', "Your answer has no action"),
         (block(RIGHT, "/etc/passwd.py"), "/etc/passwd.py is outside the workspace"),
         (block(RIGHT, "src/../../x.py"), "may not go up by"),
@@ -245,8 +248,8 @@ def test_a_fourth_bad_answer_in_a_row_costs_a_step(open_walled: Open, bad: str |
     costs = [cost_text(number) for number in (1, 2, 3, 0)]
     told = [message.content for message in played.model.asked[4] if message.content.startswith("This answer")]
     assert [text.startswith(cost) for text, cost in zip(told, costs, strict=True)] == [True] * 4
-    assert ["It cost no step" in cost for cost in costs] == [True, True, True, False]
-    assert "the next one" in costs[2]
+    assert ["cost no step" in cost for cost in costs] == [True, True, True, False]
+    assert "the next such answer costs one" in costs[2]
 
 
 def test_an_answer_that_can_be_used_ends_the_row_of_bad_ones(open_walled: Open) -> None:

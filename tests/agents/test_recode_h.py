@@ -122,7 +122,7 @@ def test_the_word_action_within_a_reflection_is_no_label(reflection: str) -> Non
         (said("EDIT"), "There is no action EDIT."),
         (
             said("submit"),
-            "There is no action submit. Your answer has no action. Nothing was done. The actions are READ,",
+            "Write SUBMIT in capitals. Your answer has no action. Nothing was done. The actions are READ,",
         ),
         (said("REFLECT"), "There is no action REFLECT."),
         (said("SUBMIT\nREPLACE\nx = 1"), "More text (`REPLACE`) follows SUBMIT and would be lost"),

@@ -1,4 +1,4 @@
-"""Hand-ins of the recode agent that are held once a turn: what they may not have been meant to hand in is told first."""
+"""Hand-ins of the recode agent that wait, for each reason once a turn: what they may not have been meant to hand in is told first."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def test_a_hand_in_of_untouched_targets_is_asked_again_once_a_turn(open_walled: 
         assert played.turn(feedback("No.") if turn > 1 else None) == (1, True)
         assert (played.move.unparsed, played.move.asked_again) == (1, 1)
         assert "Not handed in yet. solver.py is still as the repository delivered it." in played.prompt()
-        assert "`submit` again to hand the targets in as they are." in played.prompt()
+        again = "`submit`" if native else "SUBMIT"
+        assert f"or hand in again ({again}) to leave the targets as they are." in played.prompt()
 
 
 def test_each_call_beside_a_held_one_gets_a_result(open_walled: Open) -> None:
@@ -34,7 +35,7 @@ def test_each_call_beside_a_held_one_gets_a_result(open_walled: Open) -> None:
     assert played.turn() == (2, True)
     roles = [message.role for message in played.model.asked[1]]
     assert roles == ["system", "user", "assistant", "tool", "tool", "user"]
-    assert held(played)[0].startswith("Not done yet. solver.py is still")
+    assert held(played)[0].startswith("Not handed in yet. solver.py is still")
 
 
 @pytest.mark.parametrize("native", [False, True])
@@ -59,10 +60,10 @@ def test_targets_of_the_last_verdict_are_not_handed_in_without_a_word(open_walle
     played = Played(open_walled(), both, both, alone, steps=3)
     assert played.turn() == (1, True)
     assert played.turn(feedback("No.")) == (2, True)
-    assert held(played) == [
-        "Not done yet. No target was changed since the last verdict. Correct it, or `submit` again to hand the"
-        " targets in as they are."
-    ]
+    [waits] = held(played)
+    assert waits.startswith(
+        "Not handed in yet. No target was changed since the last verdict. Write what is missing, or"
+    )
 
 
 def test_the_targets_that_were_changed_are_listed(open_walled: Open) -> None:
@@ -77,7 +78,7 @@ def test_code_that_no_action_wrote_is_not_handed_in_without_a_word(open_walled: 
     write, alone = answer(("write", {"path": "solver.py", "text": NEW}), native=native), answer("submit", native=native)
     played = Played(open_walled(), first, write, alone, steps=4)
     assert played.turn() == (3, True)
-    assert "The block that line 3 opens (```python) is no action: no file has its code." in held(played)[0]
+    assert "The block that line 3 opens (```python) is no " in held(played)[0]
 
 
 @pytest.mark.parametrize("native", [False, True])
@@ -88,7 +89,7 @@ def test_code_beside_a_lone_hand_in_is_asked_about(open_walled: Open, native: bo
     )
     assert played.turn() == (2, True)
     assert played.move.asked_again == 1
-    assert "Not handed in yet. The block that line 3 opens (```python) is no action" in played.prompt()
+    assert "Not handed in yet. The block that line 3 opens (```python) is no " in played.prompt()
 
 
 @pytest.mark.parametrize("native", [False, True])
@@ -98,7 +99,9 @@ def test_code_that_no_action_has_is_noted_where_nothing_is_handed_in(open_walled
     assert played.turn() == (1, False)
     first, last = played.results()
     assert "Note:" not in first
-    assert last.endswith("\nNote: the block that line 3 opens (```python) is no action: no file has its code.")
+    how = "Write it with `write` or `edit`." if native else "To write it, open it with ```python solver.py."
+    assert "\nNote: The block that line 3 opens (```python) is no " in last
+    assert last.endswith(f": no file has its code. {how}")
 
 
 BROKEN = ("write", {"path": "solver.py", "text": "def solve(x:\n"})
@@ -123,7 +126,7 @@ def test_a_submit_waits_where_the_answer_did_not_do_what_it_was_for(
     played = Played(open_walled(), both, alone, steps=3)
     assert played.turn() == (2, True)
     [waits] = held(played)
-    assert waits.startswith("Not done yet.")
+    assert waits.startswith("Not handed in yet.")
     assert told in waits
 
 
@@ -134,10 +137,36 @@ def test_a_submit_in_the_last_step_does_not_wait(open_walled: Open, before: Act)
     assert played.results()[-1] == "The targets are handed in."
 
 
-def test_a_submit_waits_once_also_for_another_reason(open_walled: Open) -> None:
+def test_a_submit_waits_once_for_each_reason(open_walled: Open) -> None:
     broken = answer(BROKEN, "submit", native=False)
-    played = Played(open_walled(), SUBMIT, broken, steps=3)
+    played = Played(open_walled(), SUBMIT, broken, broken, steps=4)
+    assert played.turn() == (2, True)
+    assert played.move.asked_again == 1
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_code_that_is_lost_with_a_hand_in_is_told_of(open_walled: Open, steps: int) -> None:
+    lost = "```diff\n-x\n+y\n```\nSUBMIT"
+    played = Played(open_walled(), lost, lost, steps=steps)
     assert played.turn() == (1, True)
+    assert played.results()[-1].startswith(
+        "The targets are handed in. Note: The block that line 1 opens (```diff) is no action:"
+    )
+    assert "A diff is not applied: write the change as lines between `<<<<<<< SEARCH`" in played.results()[-1]
+
+
+def test_the_word_for_handing_in_counts_as_the_last_line_alone(open_walled: Open) -> None:
+    played = Played(open_walled(), f"{SUBMIT}\n{shell('ls')}", steps=1)
+    assert played.turn() == (1, False)
+    assert "Note: SUBMIT is not the last line of your answer: the targets were not handed in." in played.results()[0]
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_file_beside_the_target_is_said_to_be_none(open_walled: Open, native: bool) -> None:
+    wrong = ("write", {"path": "src/solver.py", "text": RIGHT})
+    played = Played(open_walled(), answer(wrong, native=native), steps=1)
+    played.turn()
+    assert played.results()[0].endswith("It is no target: solver.py is handed in.")
 
 
 def test_what_a_command_ran_or_failed_in_an_earlier_answer_holds_nothing(open_walled: Open) -> None:

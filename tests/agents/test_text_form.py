@@ -138,7 +138,7 @@ SEARCH = "<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n"
         ("I cannot help.", ["Your answer has no action.", "```bash"]),
         (
             "```python\nx = 1\n```",
-            ["no action", "The block that line 1 opens (```python) is none, and was written to no file"],
+            ["no action", "The block that line 1 opens (```python) is no action: no file has its code"],
         ),
         ("Now:\n```python a.py\nx = 1\n", ["The code fence that line 2 opens is not closed"]),
         ("```bash\nls\n```\n```\nx\n```", ["the block that line 4 opens", "use four"]),
@@ -222,7 +222,7 @@ def test_the_parts_of_a_step() -> None:
 def test_code_that_no_action_has_is_named() -> None:
     read = read_text("As it is:\n```python\nx = 1\n```\n```bash\nls\n```")
     assert isinstance(read, Step)
-    assert read.unsaved == "the block that line 2 opens (```python)"
+    assert read.unsaved.startswith("The block that line 2 opens (```python) is no action: no file has its code.")
     assert unsaved_in("```\noutput\n```") == ""
     assert unsaved_in("```diff\n+x\n```") != ""
 

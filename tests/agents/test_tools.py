@@ -193,7 +193,7 @@ def test_what_an_unusable_answer_cost_is_told_once(open_walled: Open) -> None:
     played.turn()
     said, *told = played.model.asked[1][2:6]
     assert json.loads(said.tool_calls[0].arguments) == {"path": "a.py"}
-    assert [message.content.count("It cost no step") for message in told] == [0, 1, 0]
+    assert [message.content.count("cost no step") for message in told] == [0, 1, 0]
     assert told[0].content == "Not done: call 2 of this answer could not be used."
     assert told[2].content.startswith("There is no tool `walk`")
 

@@ -175,7 +175,7 @@ def test_native_tools_there_and_back(chat_server: Serve, open_walled: Open) -> N
     sent = server.requests[2].body["messages"]
     assert [message["role"] for message in sent] == ["system", "user", *["assistant", "tool"] * 2, "user"]
     assert sent[3]["content"].startswith(
-        "This answer could not be used. It cost no step; 2 more may follow it at no step. The arguments of `read` are no"
+        "This answer cost no step; up to 2 more in a row would cost none either. The arguments of `read` are no"
     )
     assert json.loads(sent[4]["tool_calls"][0]["function"]["arguments"])["text"] == RIGHT
     wrote = "Result of write solver.py:\nWrote solver.py (2 lines)."

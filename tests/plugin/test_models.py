@@ -103,7 +103,11 @@ def test_answers_that_cannot_be_parsed_are_counted_by_model(
     counts = {(record["model"], turn["steps"], turn["unparsed"]) for record in results() for turn in record["turns"]}
     assert counts == {("clumsy", 2, 4), ("neat", 1, 0)}
     assert_message(
-        words(result), "answers that could not be used", "clumsy 8 of 10, neat 0 of 2", "they cost steps", "clumsy 2 ("
+        words(result),
+        "answers that could not be used",
+        "clumsy 8 of 10, neat 0 of 2",
+        "asked again at no step: clumsy 6",
+        "clumsy 2 (",
     )
     whole = [*quick_python, "-m", "pytest_recode.cli", "report", "out", "--format=json"]
     tables = json.loads(pytester.run(*whole).stdout.str())["tables"]
@@ -130,7 +134,7 @@ def test_an_answer_that_the_provider_ended_early_is_the_reason_in_terminal_show_
     played = read_episode(path)
     assert f"the answer was not used; the model is told: {reason}" in painted(shown(played, View()), colour=False)
     steps = episode_view("key", "a", "unsolved", "m", played, Without()).turns[0].steps
-    assert [step.actions for step in steps] == [*["no action, asked again at no step"] * 3, "no action"]
+    assert [step.actions for step in steps] == [*["not usable, asked again at no step"] * 3, "no action"]
     assert all(step.error.startswith(reason) for step in steps)
 
 
