@@ -18,7 +18,7 @@ from pytest_recode.agents.recode_h_memory import History
 from pytest_recode.agents.recode_h_protocol import SHAPE, Command, parse, reflection_of
 from pytest_recode.agents.retrieval import Retrieval, Searches
 from pytest_recode.agents.step_log import MAX_REMEMBERED, clean, reply_fields, usage_fields
-from pytest_recode.agents.tool_execution import note_on_change
+from pytest_recode.agents.target_checks import note_on_change
 from pytest_recode.agents.unfinished import unfinished
 from pytest_recode.episode import TESTS_SAID, Feedback, Move
 from pytest_recode.faults import ModelError, UserError

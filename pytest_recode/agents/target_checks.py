@@ -5,6 +5,7 @@ Called by every agent that hands in or changes files. Pure functions of files: n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pytest_recode.agents.python_source import names_in, syntax_error, syntax_fault, without
@@ -14,6 +15,8 @@ from pytest_recode.wording import some_of
 
 _MOST_QUOTED = 100
 """Characters of a line of code in a sentence."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 
 
 def untouched(targets: Sequence[str], files: Files, repo: Files) -> str:
@@ -47,3 +50,18 @@ def lost_definitions(path: str, before: str, after: str) -> str:
         return ""
     lost = sorted(without(names_in(before), names_in(after)))
     return f"{path} does not define {some_of([f'`{name}`' for name in lost], 8)} any more" if lost else ""
+
+
+def note_on_change(path: str, before: str | None, after: str) -> str:
+    """A note for the model if a change emptied a file, made it invalid Python, took functions or classes from it, or put control characters
+    into it; "" otherwise. `before` is None for a new file."""
+    if not after.strip():
+        return f" Note: {path} is empty now." if before is None or before.strip() else ""
+    control = next((found for found in _CONTROL.findall(after) if found not in (before or "")), "")
+    if control:
+        control = f" Note: {path} holds the control character U+{ord(control):04X} now; a backslash of the code is written \\\\ in JSON."
+    wrong = not_python(path, after)
+    if wrong and before is not None and before.strip() and not not_python(path, before):
+        wrong += "; before this change it was valid"
+    note = wrong or lost_definitions(path, before or "", after)
+    return f"{control} Note: {note}." if note else control
