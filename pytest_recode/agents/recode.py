@@ -214,8 +214,9 @@ class ReCode:
             if isinstance(read, Step):
                 read = checked(read, workspace, calls=calls)
             alone = isinstance(read, Step) and [action.kind for action in read.actions] == ["submit"]
-            if isinstance(read, Step) and alone and (doubt := self._doubt(read, found.brief, workspace, judged, last)):
-                read = of_the_whole(doubt, calls)
+            if isinstance(read, Step) and alone and not last:
+                waits, doubt = self._doubt(read, found.brief, workspace, judged, last)
+                read = of_the_whole(doubt, calls) if waits else read
         finally:  # also where the sandbox failed
             unusable = isinstance(read, ProtocolError)
             again = unusable and self.in_a_row < MAX_ASKED_AGAIN
@@ -241,11 +242,8 @@ class ReCode:
                 ok = False
                 text = f"Not done, since action {refused} (`{read.actions[refused - 1].kind}`) was refused."
             elif action.kind == "submit":
-                doubt = self._doubt(read, found.brief, workspace, judged, last, failed)
-                ok, text = (
-                    not doubt,
-                    doubt or f"The targets are handed in.{f' Note: {read.unsaved}' if read.unsaved else ''}",
-                )
+                waits, doubt = self._doubt(read, found.brief, workspace, judged, last, failed)
+                ok, text = not waits, doubt if waits else f"The targets are handed in.{doubt}"
                 submitted = ok
             else:
                 self._log("action", step, {"number": number, "kind": action.kind, "arguments": dict(action.arguments)})
@@ -265,13 +263,17 @@ class ReCode:
         self._tell(kept, results, "\n\n".join(results), step, read_files)
         return submitted
 
-    def _doubt(self, step: Step, brief: Brief, workspace: Workspace, judged: Files, last: bool, failed: int = 0) -> str:
-        """Why a hand-in waits; "" if it does not, as in the last step of a turn."""
+    def _doubt(
+        self, step: Step, brief: Brief, workspace: Workspace, judged: Files, last: bool, failed: int = 0
+    ) -> tuple[bool, str]:
+        """Whether a hand-in waits, and what is doubtful about it. For each reason it waits once a turn, and never in the last step."""
         targets = workspace.targets()
-        found = {} if last else doubts(step, brief, targets, judged, failed=failed)
+        found = doubts(step, brief, targets, judged, failed=failed)
         new = found.keys() - self.held
         self.held |= new
-        return not_yet(found, brief, targets, judged, hand_in_word(self.model.native_tools)) if new else ""
+        if new and not last:
+            return True, not_yet(found, brief, targets, judged, hand_in_word(self.model.native_tools))
+        return False, f" Note: {' '.join(found.values())}" if found else ""
 
     def _tell(
         self, calls: Sequence[ToolCall], results: Sequence[str], text: str, step: int, files: Sequence[str] = ()

@@ -33,14 +33,14 @@ def test_a_small_model_gets_verdicts(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     table = pytester.path / "models.yaml"
-    entry = {"model": "openai/small", "api_base": ADDRESS, "params": {"max_tokens": 500}}
+    entry = {"model": "openai/small", "api_base": ADDRESS, "params": {"max_tokens": 300}}
     table.write_text(json.dumps({"small": entry}))
     out = pytester.path / "out"
     result = run_pytest(
         *(str(ROOT / "tasks" / name) for name in TASKS),
         *(f"--rootdir={ROOT}", "-c", str(ROOT / "pyproject.toml"), "--recode-sandbox=bubblewrap"),
         *(f"--recode-models-file={table}", "--recode-model=small", f"--recode-agent={agent}", f"--recode-out={out}"),
-        *("--recode-turns=2", "--recode-steps=3", "--recode-feedback=L3", "--recode-call-seconds=900"),
+        *("--recode-turns=2", "--recode-steps=2", "--recode-feedback=L3", "--recode-call-seconds=900"),
     )
     records = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
     assert [record["error"] for record in records] == [None] * len(TASKS)
