@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,23 +23,20 @@ pytestmark = [
     pytest.mark.skipif(not ADDRESS, reason="RECODE_SMALL_MODEL names no server"),
 ]
 
-Run = Callable[..., pytest.RunResult]
-
 
 @pytest.mark.parametrize("agent", ["recode", "one-shot", "recode-h"])
-def test_a_small_model_gets_verdicts(
-    agent: str, run_pytest: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_small_model_gets_verdicts(agent: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     table = pytester.path / "models.yaml"
     entry = {"model": "openai/small", "api_base": ADDRESS, "params": {"max_tokens": 300}}
     table.write_text(json.dumps({"small": entry}))
     out = pytester.path / "out"
-    result = run_pytest(
+    result = pytester.runpytest_subprocess(
         *(str(ROOT / "tasks" / name) for name in TASKS),
         *(f"--rootdir={ROOT}", "-c", str(ROOT / "pyproject.toml"), "--recode-sandbox=bubblewrap"),
         *(f"--recode-models-file={table}", "--recode-model=small", f"--recode-agent={agent}", f"--recode-out={out}"),
         *("--recode-turns=2", "--recode-steps=2", "--recode-feedback=L3", "--recode-call-seconds=900"),
+        timeout=7000,
     )
     records = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
     assert [record["error"] for record in records] == [None] * len(TASKS)
