@@ -84,7 +84,7 @@ def render(
             if item.interface in untested:
                 words = [line for line in _untested(item, level) if line not in said]
                 said |= set(words)
-                lines += words
+                lines += words or ["Not tested: its file cannot be imported."]
             else:
                 lines += _words(verdict, item, level, first=item.interface not in shown)
             if level >= 4:

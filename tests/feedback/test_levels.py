@@ -83,6 +83,7 @@ Interface: stats.mean
 Suggestion: Correct the syntax.
 
 Interface: stats.deviation
+Not tested: its file cannot be imported.
 """
 
 
