@@ -90,7 +90,7 @@ def read_text(text: str, target: str = ANY_FILE) -> Step | ProtocolError:
     if not actions:
         first = next((f" {_capital(part.opening)} is none." for part in parts if isinstance(part, Fence)), "")
         return ProtocolError(
-            text=f"Your answer has no action.{f' {unsaved}' if unsaved else first} Nothing was done. Answer in this form:\n\n{form(target)}"
+            text=f"Your answer has no action.{f' {unsaved}' if unsaved else f'{first} A call in JSON or in tags is none.'} Nothing was done. Answer in this form:\n\n{form(target)}"
         )
     if len(actions) > MAX_ACTIONS:
         return ProtocolError(

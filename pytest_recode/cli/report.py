@@ -41,7 +41,7 @@ def add_to(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="show only this table (repeatable): scores, papers, episodes …; csv writes one table, by default the first",
+        help="show only this table (repeatable), such as episodes, comparisons or costs; csv writes one table, by default the first",
     )
     report.add_argument(
         "--by",

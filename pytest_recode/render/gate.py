@@ -61,9 +61,11 @@ def _numbers(row: RowGate) -> str:
 def details(row: RowGate, most: int = _MOST_NAMES) -> Iterator[str]:
     """What a reader needs besides the verdict; lists name at most `most` tasks."""
     if row.cost is not None and row.turns is not None and row.turns.before is not None and row.turns.now is not None:
-        before, now = ("unknown" if each is None else f"{float(each):.4f}" for each in (row.cost.before, row.cost.now))
+        before, now = (
+            "unknown" if each is None else f"{float(each):.4f} USD" for each in (row.cost.before, row.cost.now)
+        )
         yield (
-            f"per episode: cost {before} USD before, {now} now;"
+            f"per episode: cost {before} before, {now} now;"
             f" turns {float(row.turns.before):.1f} before, {float(row.turns.now):.1f} now"
         )
     for label, tasks in (

@@ -16,7 +16,7 @@ from pytest_recode.records.episode_summary import EpisodeSummary
 from pytest_recode.records.record import cause
 from pytest_recode.render import gate as gate_lines
 from pytest_recode.render.summary_tables import COLUMNS, LINES_ONLY
-from pytest_recode.render.words import error_kind_text, plural
+from pytest_recode.render.words import error_kind_text, plural, unparsed
 from pytest_recode.verdict import legible
 
 _MARKUP = str.maketrans({char: f"\\{char}" for char in string.punctuation if char not in ",%/;'?=^"})
@@ -64,6 +64,7 @@ def summary(
     blocks += [f"{_mark(False)}: nothing was played: {text(refused, _OF_A_LIST)}"] if refused else []
     blocks += _scores(scores)
     blocks += [f"{_mark(passed)}: {text(words)}" for words, passed in tests]
+    blocks += [text(line) for line in unparsed(records)]
     blocks += _gate(gate) if gate else []
     if found := faults(records):
         blocks += ["### Errors, not counted above", "\n".join(map(_fault, found))]

@@ -79,8 +79,13 @@ def _contrast_columns(first: str, second: str, did: str, what: str, *, adjusted:
         *columns("interval", difference_interval="95 %"),
         *columns("p", p="p", **({"p_holm": "p adjusted"} if adjusted else {})),
         Column(key="units", head="test by", fold=True),
-        *columns("list", won=f"{did} by the {first} {what} alone", lost=f"{did} by the {second} {what} alone"),
+        *columns("list", won=f"{did} by {_named(first, what)} alone", lost=f"{did} by {_named(second, what)} alone"),
     )
+
+
+def _named(place: str, what: str) -> str:
+    """One of a pair, such as "the first row"; "the row" where a row is compared with the base."""
+    return f"the {place}" if place == what else f"the {place} {what}"
 
 
 def _comparisons(rows: Rows, base: Row | None) -> Table | None:

@@ -202,14 +202,14 @@ def actions_text(step: PlayedStep) -> str:
     """What came of an answer: its actions, or the files that the answer of a one-step agent wrote."""
     if step.asked_again:
         return "not usable, asked again at no step"
-    wrote = f"wrote {', '.join(step.files)}" if step.files else "no action"
+    wrote = f"wrote {', '.join(step.files)}" if step.files else "not usable, cost a step" if step.error else "no action"
     return "; ".join(map(action_line, step.actions)) or wrote
 
 
 def action_line(action: ActionResult) -> str:
-    """An action on one line: its kind, what it is about, and whether it was done."""
+    """An action on one line: its kind, what it is about, and why it was not done."""
     subject = next((str(action.arguments[key]) for key in _SUBJECTS if action.arguments.get(key)), "")
-    failed = {True: "", False: " (not done)", None: " (no result)"}[action.ok]
+    failed = {True: "", False: f" (not done: {first_line(action.text)})", None: " (no result)"}[action.ok]
     return f"{action.kind}{' ' if subject else ''}{first_line(subject)}{failed}"
 
 

@@ -262,7 +262,7 @@ def unparsed(records: Sequence[EpisodeSummary]) -> list[str]:
     again = ", ".join(f"{name} {failed[name] - lost[name]}" for name in answers if failed[name] > lost[name])
     ways = [
         f"asked again at no step: {again}" if again else "",
-        f"lost a step, one-shot the turn: {steps}" if steps else "",
+        f"each of these cost a step: {steps}" if steps else "",
     ]
     return [
         f"answers that could not be used: {failures}; nothing of them was executed; {'; '.join(filter(None, ways))} (what to do:"

@@ -134,7 +134,7 @@ def test_an_answer_that_the_provider_ended_early_is_the_reason_in_terminal_show_
     played = read_episode(path)
     assert f"the answer was not used; the model is told: {reason}" in painted(shown(played, View()), colour=False)
     steps = episode_view("key", "a", "unsolved", "m", played, Without()).turns[0].steps
-    assert [step.actions for step in steps] == [*["not usable, asked again at no step"] * 3, "no action"]
+    assert [step.actions for step in steps] == [*["not usable, asked again at no step"] * 3, "not usable, cost a step"]
     assert all(step.error.startswith(reason) for step in steps)
 
 
