@@ -92,7 +92,7 @@ class ProviderModel:
     async def _with_retries(self, ask: Callable[[], Awaitable[A | Failure]]) -> A:
         """Call `ask` until it returns an answer or retries are exhausted."""
         start = time.monotonic()
-        silent, tried = 0, 0
+        silent, tried, first = 0, 0, 0.0
         while True:
             if self.admission is not None:
                 await self.admission.admitted()
@@ -109,8 +109,9 @@ class ProviderModel:
                 continue
             tried += 1
             passed = time.monotonic() - start
+            first = first or passed  # the first try, of which a refusal takes no time, may load the provider's library
             silent += answer.silent
-            pause = self.retries.pause(tried, answer, passed, silent)
+            pause = self.retries.pause(tried, answer, passed - first if answer.unreachable else passed, silent)
             lost = self._lost(answer, tried, pause)
             if pause is None or lost:
                 error = self.retries.error(self.name, answer, tried, passed, lost=lost)
@@ -336,12 +337,11 @@ def provider_model(context: ModelContext) -> ProviderModel:
     entry = entry_of(context)
     key, key_env = usable_key(context.name, entry)
     check_connections()
-    tools = entry.tools if entry.tools is not None else litellm().supports_function_calling(entry.model)
     return ProviderModel(
         name=context.name,
         entry=entry,
         ledger=context.ledger,
-        native_tools=bool(tools),
+        native_tools=bool(litellm().supports_function_calling(entry.model) if entry.tools is None else entry.tools),
         api_key=key,
         key_env=key_env,
         window=window(entry),

@@ -64,7 +64,7 @@ class Failure:
 class Retries:
     """The retry policy: exponential backoff from `base` seconds with jitter, at most `cap`, or the server's Retry-After.
 
-    No try starts later than `patience` seconds after the first, or than `knocking` seconds if there is no connection, because a
+    No try starts later than `patience` seconds after the first, or than `knocking` seconds after its end if there is no connection, because a
     wrong address stays wrong, or than `knocking_here` seconds if nothing listens on this machine, which the user can see. There are at most `silences` calls without a complete answer, because a server that hangs for minutes
     seldom answers the same request later, and each call may be billed.
     """
@@ -88,7 +88,7 @@ class Retries:
     def pause(self, tried: int, failure: Failure, passed: float, silent: int = 0) -> float | None:
         """Seconds to wait before the next try, or None if there is none.
 
-        `passed`: seconds since the first try began. `silent`: tries without a complete answer within the time limit of a call.
+        `passed`: seconds since the first try began, or since it ended where there is no connection. `silent`: tries without a complete answer within the time limit of a call.
         """
         if failure.fault not in RETRIED or failure.lasting or tried >= self.tries or silent >= self.silences:
             return None

@@ -64,5 +64,5 @@ def test_the_patience_that_is_told_is_the_one_there_is() -> None:
     assert f"tried up to six times, after {', '.join(waits)} and {longest} seconds plus" in words
     assert f"up to {retries.cap:.0f} seconds; a message says" in words
     assert f"no try starts {retries.knocking:.0f} seconds after the first" in words
-    assert f"no try starts {retries.knocking_here:.0f} seconds after the first if the model has not answered" in words
+    assert f"no try starts {retries.knocking_here:.0f} seconds after it if the model has not answered" in words
     assert f"No try starts {retries.patience / 60:.0f} minutes after the first" in words

@@ -246,10 +246,10 @@ def test_a_server_that_hangs_is_told_of_while_it_is_waited_for(
         result = recode(workers, *ONE_SHOT, *given)
         asked = len(server.requests)
     result.assert_outcomes(errors=3)
-    assert asked in ({4} if workers == "-n0" else {4, 5})  # two workers may wait at the same time
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in result.outlines]
     warnings = [number for number, line in enumerate(lines) if line.startswith("recode: model")]
-    assert len(warnings) == asked - 3
+    assert len(warnings) in ({1} if workers == "-n0" else {1, 2}), "two workers may wait at the same time"
+    assert 1 <= asked <= 3 + len(warnings), "on a busy machine a call may have no time to reach the server"
     hangs = "model local: no complete answer within 3 s"
     assert {lines[number] for number in warnings} == {
         f"recode: {hangs}; trying once more, for up to 3 s (--recode-call-seconds)"
@@ -259,7 +259,7 @@ def test_a_server_that_hangs_is_told_of_while_it_is_waited_for(
     assert "errors, each cause shown once above: 3x the model did not answer in time (model:timeout)" in text
     assert re.search(r" 3 episodes of [abc], [abc], [abc]: model local: timeout: no complete answer within 3 s", text)
     messages = [record["error"]["message"] for record in results()]
-    assert sum("(gave up after 2 tries in " in message for message in messages) == asked - 3
+    assert sum("(gave up after 2 tries in " in message for message in messages) == len(warnings)
 
 
 LATE = """
