@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace, partial_file
-from pytest_recode.agents.markdown import MAX_ANSWER, UnclearError, without_thoughts
 from pytest_recode.agents.memory import MIN_REPEATED, limit_of
 from pytest_recode.agents.named_blocks import ExtractedFiles, files_in, missing
 from pytest_recode.agents.prompts import (
@@ -165,11 +164,7 @@ class OneShot:
             return ExtractedFiles(files={}, problems=(early,)), False
         if brief.slot is None:
             return files_in(reply.text, brief.targets, brief.interfaces), False
-        try:
-            text = without_thoughts(reply.text[:MAX_ANSWER])
-        except UnclearError as unclear:
-            return ExtractedFiles(files={}, problems=(early or f"{unclear} Nothing was written.",)), False
-        answer = partial_file.read(text, brief, brief.slot, reindent=self.context.reindent)
+        answer = partial_file.read(reply.text, brief, brief.slot, reindent=self.context.reindent)
         if answer.text is None:
             return ExtractedFiles(files={}, problems=(early,) if early else answer.problems), False
         return ExtractedFiles(files={brief.slot.path: answer.text}, problems=answer.problems), answer.reindented

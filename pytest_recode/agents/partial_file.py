@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from pytest_recode.agents.markdown import PYTHON, UnclearError, fences
+from pytest_recode.agents.markdown import PYTHON, UnclearError, fences, without_thoughts
 from pytest_recode.agents.prompts import fence_for
 from pytest_recode.agents.python_source import ends_in_a_string
 from pytest_recode.slots import laid, reindented
@@ -79,6 +79,7 @@ def how(brief: Brief, slot: Slot) -> str:
 def read(text: str, brief: Brief, slot: Slot, *, reindent: bool) -> Answer:
     """The file that results from an answer."""
     try:
+        text = without_thoughts(text)
         everything = fences(text)
     except UnclearError as unclear:
         return Answer(problems=(f"{unclear} The file is unchanged.",))

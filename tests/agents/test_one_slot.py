@@ -213,3 +213,10 @@ def test_a_fence_within_a_string_of_indented_code_does_not_end_it(fence: str, de
     found = read(answer, slot_brief(), SLOT, reindent=False)
     assert found.text is None
     assert found.problems
+
+
+def test_an_answer_that_is_too_long_is_told_and_no_part_of_it_counts() -> None:
+    draft = "```python\n        total = sum(values)\n        return total\n```\n"
+    found = read(draft + "x" * 1_000_000, slot_brief(), SLOT, reindent=False)
+    assert found.text is None
+    assert "at most 1000000 are read" in found.problems[0]
