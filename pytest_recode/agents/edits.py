@@ -37,10 +37,11 @@ def edit(
         "" if not whole_lines or text.endswith("\n") else "\r\n" if text.count("\r\n") == text.count("\n") > 0 else "\n"
     )
     text += added  # so that its last line is a whole one
-    count = len(_places(text, old, whole_lines))
-    if "\r\n" in text and (not count or text.count("\r\n") == text.count("\n")):  # it may be shown with line feeds
+    places = _places(text, old, whole_lines)
+    if "\r\n" in text and (not places or text.count("\r\n") == text.count("\n")):  # it may be shown with line feeds
         old, new = (piece.replace("\r\n", "\n").replace("\n", "\r\n") for piece in (old, new))
-        count = len(_places(text, old, whole_lines))
+        places = _places(text, old, whole_lines)
+    count = len(places)
     converted = " Its lines end in CRLF, and so do the new ones." if new != given else ""
     if not count:
         why = (
@@ -58,7 +59,6 @@ def edit(
         raise Refused(
             f"the {name} occurs {count} times in {path}. Give more lines around it, so that it is unique{every}."
         )
-    places = _places(text, old, whole_lines)
     line = text[: places[0]].count("\n") + 1
     changed = text
     for at in reversed(places):

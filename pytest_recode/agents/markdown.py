@@ -54,6 +54,11 @@ class Fence:
         return found["path"].removeprefix("./")
 
     @property
+    def is_diff(self) -> bool:
+        """Whether it shows a diff, and is not the text of a file of diffs."""
+        return self.language in ("diff", "patch") and not self.path.endswith((".diff", ".patch"))
+
+    @property
     def opening(self) -> str:
         """What a message calls the block."""
         return f"the block that line {self.line} opens (```{self.info[:80]})"

@@ -27,7 +27,7 @@ def files_in(text: str, targets: Sequence[str], interfaces: Sequence[str]) -> Ex
         _check(pieces)
     except UnclearError as unclear:
         return ExtractedFiles(files={}, problems=(f"{unclear} Nothing was written.",))
-    files = [piece for piece in pieces if not _is_diff(piece)]
+    files = [piece for piece in pieces if not _is_change(piece)]
     named = {path: [piece for piece in files if _target(piece.path, targets) == path] for path in targets}
     if len(targets) == 1 and not any(named.values()):
         named = {
@@ -83,8 +83,8 @@ def _target(path: str, targets: Sequence[str]) -> str:
     return ending[0] if len(ending) == 1 else ""
 
 
-def _is_diff(piece: Fence) -> bool:
-    return piece.language in ("diff", "patch") or piece.text.startswith("<<<<<<<")
+def _is_change(piece: Fence) -> bool:
+    return piece.is_diff or piece.text.startswith("<<<<<<<")
 
 
 def _is_python(piece: Fence) -> bool:
@@ -93,4 +93,4 @@ def _is_python(piece: Fence) -> bool:
 
 def _is_code(piece: Fence) -> bool:
     """Whether a model that asks why its code was not used would mean this block."""
-    return _is_diff(piece) or (piece.language in PYTHON and bool(names_in(piece.text).defines))
+    return _is_change(piece) or (piece.language in PYTHON and bool(names_in(piece.text).defines))

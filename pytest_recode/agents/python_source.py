@@ -47,12 +47,10 @@ def syntax_fault(text: str) -> SyntaxFault | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
-    """The names of a text: what it `defines` at its top, with methods; all that it `binds` anywhere, by an import or an assignment, too; what it
-    `needs` from elsewhere."""
+    """The names of a text: what it `defines` at its top, with methods; all that it `binds` anywhere, by an import or an assignment."""
 
     defines: frozenset[str]
     binds: frozenset[str]
-    needs: frozenset[str]
 
 
 def names_in(text: str, module: str = "") -> Names:
@@ -61,12 +59,13 @@ def names_in(text: str, module: str = "") -> Names:
     text = textwrap.dedent(text)
     if syntax_error(text) is not None:
         defined = frozenset(_DEFINED.findall(text))
-        return Names(defines=defined, binds=defined, needs=frozenset())
+        return Names(defines=defined, binds=defined)
     defines = frozenset(_with_methods(text))
-    binds, used = set(defines), set[str]()
+    binds = set(defines)
     for node in ast.walk(_parsed(text)):
         if isinstance(node, ast.Name):
-            (used if isinstance(node.ctx, ast.Load) else binds).add(node.id)
+            if not isinstance(node.ctx, ast.Load):
+                binds.add(node.id)
         elif isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] == module:
             continue
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -75,7 +74,7 @@ def names_in(text: str, module: str = "") -> Names:
             binds.add(node.arg)
         elif not isinstance(node, ast.alias) and isinstance(name := getattr(node, "name", None), str):
             binds.add(name)
-    return Names(defines=defines, binds=frozenset(binds), needs=frozenset(used - binds))
+    return Names(defines=defines, binds=frozenset(binds))
 
 
 def without(before: Names, after: Names) -> frozenset[str]:

@@ -77,9 +77,10 @@ class ReCode:
         usage, submitted, step = Usage(), False, 0
         how = f"handed in as it was, after all {self.context.steps} steps"
         found = Searches(retrieval=self.retrieval, brief=brief, workspace=workspace)
-        judged = workspace.targets()
+        judged: Files | None = None
         while step < self.context.steps and not submitted:
             targets = workspace.targets()
+            judged = targets if judged is None else judged
             usage += self._shrink(brief, feedback, workspace, targets, step)
             reply, summaries = self._ask(brief, feedback, workspace, targets, step + 1)
             usage += summaries
@@ -214,9 +215,11 @@ class ReCode:
             if isinstance(read, Step):
                 read = checked(read, workspace, calls=calls)
             alone = isinstance(read, Step) and [action.kind for action in read.actions] == ["submit"]
-            if isinstance(read, Step) and alone and not last:
-                waits, doubt = self._doubt(read, found.brief, workspace, judged, last)
-                read = of_the_whole(doubt, calls) if waits else read
+            hand_in = (
+                self._doubt(read, found.brief, workspace, judged, last) if isinstance(read, Step) and alone else None
+            )
+            if hand_in is not None and hand_in[0]:
+                read = of_the_whole(hand_in[1], calls)
         finally:  # also where the sandbox failed
             unusable = isinstance(read, ProtocolError)
             again = unusable and self.in_a_row < MAX_ASKED_AGAIN
@@ -242,7 +245,7 @@ class ReCode:
                 ok = False
                 text = f"Not done, since action {refused} (`{read.actions[refused - 1].kind}`) was refused."
             elif action.kind == "submit":
-                waits, doubt = self._doubt(read, found.brief, workspace, judged, last, failed)
+                waits, doubt = hand_in or self._doubt(read, found.brief, workspace, judged, last, failed)
                 ok, text = not waits, doubt if waits else f"The targets are handed in.{doubt}"
                 submitted = ok
             else:

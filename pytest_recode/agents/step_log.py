@@ -26,12 +26,12 @@ def step_fields(read: Step | ProtocolError, reply: Reply) -> dict[str, Any]:
     """All four parts of a step, including the missing ones."""
     if isinstance(read, ProtocolError):
         said = parts_of(cut(reply.text, MAX_REMEMBERED))
-        actions, error = [], read.text
+        actions, note, error = [], "", read.text
     else:
         said = {name: getattr(read, name) for name in PARTS}
-        actions, error = [action.kind for action in read.actions], ""
+        actions, note, error = [action.kind for action in read.actions], read.note, ""
     parts = {name: said.get(name, "") for name in PARTS}
-    return {**parts, "actions": actions, "note": "", "error": error, **reply_fields(reply)}
+    return {**parts, "actions": actions, "note": note, "error": error, **reply_fields(reply)}
 
 
 def reply_fields(reply: Reply) -> dict[str, Any]:

@@ -34,7 +34,6 @@ from pytest_recode.agents.markdown import PYTHON, Fence, Line, UnclearError, rea
 SHELLS = frozenset({"bash", "sh", "shell"})
 """Languages of a block that is a command."""
 SEARCH, BETWEEN, REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
-_DIFFS = frozenset({"diff", "patch"})
 _SUBMIT = re.compile(r"\W{0,20}submit\W{0,20}", re.IGNORECASE)
 
 _FOUR = "If the text of a block holds a line of three backticks, use four for the block."
@@ -101,22 +100,26 @@ def read_text(text: str, target: str = ANY_FILE) -> Step | ProtocolError:
 
 
 def parts_of(text: str) -> dict[str, str]:
-    """The parts of a step in a text beside tool calls, or in an answer that cannot be used. Text without headings is reflection."""
+    """The parts of a step in an answer that cannot be used. Text without headings is reflection."""
     try:
         return _sections(read(text))
     except UnclearError:
         return {}
 
 
-def unsaved_in(text: str) -> str:
-    """What is wrong with the first block of code in a text beside tool calls; "" if there is none."""
+def beside_calls(text: str) -> tuple[dict[str, str], str]:
+    """The parts of a step in a text beside tool calls, and what is wrong with its first block of code, "" if it has none."""
     try:
-        found = next((part for part in read(text) if isinstance(part, Fence) and _is_code(part)), None)
+        parts = read(text)
     except UnclearError:
-        return ""
-    if found is None:
-        return ""
-    return f"{_capital(found.opening)} is no tool call: no file has its code. Write it with `write` or `edit`."
+        return {}, ""
+    code = next((part for part in parts if isinstance(part, Fence) and _is_code(part)), None)
+    told = (
+        f"{_capital(code.opening)} is no tool call: no file has its code. Write it with `write` or `edit`."
+        if code
+        else ""
+    )
+    return _sections(parts), told
 
 
 def _actions(parts: Sequence[Fence | Line], target: str) -> tuple[list[Action], str]:
@@ -153,7 +156,7 @@ def _of_block(block: Fence) -> Iterator[Action]:
             yield action("search", {"query": block.text.strip()})
         elif block.path and block.text.startswith("<<<<<<<"):
             yield from _edits(block)
-        elif block.path and not _is_diff(block):
+        elif block.path and not block.is_diff:
             yield action("write", {"path": block.path, "text": block.text})
     except ValueError as wrong:
         raise UnclearError(f"Of {block.opening}: {str(wrong).rstrip('.')}.") from None
@@ -179,7 +182,7 @@ def _edits(block: Fence) -> Iterator[Action]:
 
 def _unsaved(block: Fence, target: str) -> str:
     how = f"To write it, open it with ```python {target}."
-    if _is_diff(block):
+    if block.is_diff:
         how = f"A diff is not applied: write the change as lines between `{SEARCH}`, `{BETWEEN}` and `{REPLACE}`."
     return f"{_capital(block.opening)} is no action: no file has its code. {how}"
 
@@ -196,13 +199,8 @@ def _capital(words: str) -> str:
     return f"{words[0].upper()}{words[1:]}"
 
 
-def _is_diff(block: Fence) -> bool:
-    """Whether a block shows a diff, and is not the text of a file of diffs."""
-    return block.language in _DIFFS and not block.path.endswith((".diff", ".patch"))
-
-
 def _is_code(block: Fence) -> bool:
-    return block.language in PYTHON | _DIFFS
+    return block.language in PYTHON or block.is_diff
 
 
 def _sections(parts: Iterable[Fence | Line]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pytest_recode.agents.actions import MAX_ACTIONS, Action, ProtocolError, Step, arguments_of, of_the_whole
 from pytest_recode.agents.arguments import action
 from pytest_recode.agents.forms import FORMS, PARTS, Form
-from pytest_recode.agents.text_form import ANY_FILE, parts_of, read_text, unsaved_in
+from pytest_recode.agents.text_form import ANY_FILE, beside_calls, read_text
 from pytest_recode.agents.unfinished import unfinished
 from pytest_recode.models import Reply, Tool, ToolCall
 
@@ -104,8 +104,7 @@ def from_reply(reply: Reply, *, native: bool = True, target: str = ANY_FILE) -> 
             called,
         )
     actions: list[Action] = []
-    parts = parts_of(reply.text)
-    unsaved = unsaved_in(reply.text)
+    parts, unsaved = beside_calls(reply.text)
     wrong: list[str] = []
     for call in reply.tool_calls:
         try:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pytest_recode.agents.actions import Action, ProtocolError, Step
 from pytest_recode.agents.markdown import MAX_ANSWER, fences
-from pytest_recode.agents.text_form import read_text, render, unsaved_in
+from pytest_recode.agents.text_form import beside_calls, read_text, render
 
 NATURAL = json.loads((Path(__file__).parent / "natural_answers.json").read_text("utf-8"))
 """Answers to the system prompt and "write solve(x)", in the styles of ten families of models, written from the prompt alone."""
@@ -223,8 +223,8 @@ def test_code_that_no_action_has_is_named() -> None:
     read = read_text("As it is:\n```python\nx = 1\n```\n```bash\nls\n```")
     assert isinstance(read, Step)
     assert read.unsaved.startswith("The block that line 2 opens (```python) is no action: no file has its code.")
-    assert unsaved_in("```\noutput\n```") == ""
-    assert unsaved_in("```diff\n+x\n```") != ""
+    assert beside_calls("```\noutput\n```")[1] == ""
+    assert beside_calls("```diff\n+x\n```")[1] != ""
 
 
 @pytest.mark.slow
