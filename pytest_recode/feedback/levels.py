@@ -32,10 +32,12 @@ INTERFACE = re.compile(r"^Interface: (?P<interface>\S+)$", re.MULTILINE)
 """Matches the head of each failing interface's part, from level L1 on."""
 
 CORRECTION = re.compile(
-    r"^(?P<fence>`{3,})python file=(?P<file>\S+) interface=(?P<interface>\S+)\n(?P<code>.*?)^(?P=fence)$",
-    re.MULTILINE | re.DOTALL,
+    r"^(?:Correction of|Used by the correction of) (?P<interface>\S+), in (?P<file>\S+?)(?: \(a method[^)\n]*\))?:\n(?P<code>(?:\n| {4}[^\n]*\n)+)",
+    re.MULTILINE,
 )
-"""Matches each correction of a level L4 text."""
+"""Matches each correction of a level L4 text. Its code is indented and not fenced, because a fence, copied by a model, is its answer for a
+whole file."""
+_INDENT = "    "
 
 MOST_EXCEPTIONS = 5
 MOST_MESSAGE = 500
@@ -112,7 +114,7 @@ def tally(verdict: Verdict) -> str:
 def corrections(text: str) -> tuple[Correction, ...]:
     """The corrections in a feedback text of level L4; () at lower levels."""
     return tuple(
-        Correction(interface=match["interface"], file=match["file"], code=match["code"])
+        Correction(interface=match["interface"], file=match["file"], code=_without_indent(match["code"]))
         for match in CORRECTION.finditer(text)
     )
 
@@ -187,7 +189,6 @@ def _correction(item: FeedbackItem, targets: Sequence[str], candidate: Files, pr
         known = file_of(item.interface, targets) is None or item.authors.get("correction") == "derived"
         before = source.parse(candidate.get(file))
         part = Part.WHOLE if known else part_of(item.correction, path_within(item.interface, file), before)
-        kind = "" if part in _LAID_IN else " piece"
         code = item.correction
         if part is Part.WHOLE:
             there = new(code, file, item.interface, printed)
@@ -196,12 +197,12 @@ def _correction(item: FeedbackItem, targets: Sequence[str], candidate: Files, pr
         if more := _also_used(code, path_within(item.interface, file)):
             lines.append(f"The correction also defines {listed(more)}, which it uses.")
         if code:
-            lines += [f"Correction{_PARTS[part]}:", fenced(item, file, code, kind)]
+            lines += [f"Correction of {item.interface}, in {file}{_PARTS[part]}:", "", _indented(code)]
     for path, code in item.elsewhere.items():
         there = new(code, path, item.interface, printed)
         lines += _above(there.above)
         if there.code:
-            lines += [f"What the correction uses from {path}:", fenced(item, path, there.code)]
+            lines += [f"Used by the correction of {item.interface}, in {path}:", "", _indented(there.code)]
     return lines
 
 
@@ -232,8 +233,6 @@ _PARTS = {
     Part.METHOD: " (a method, which replaces that of its class)",
     Part.METHODS: " (a piece: methods, which replace those of their class)",
 }
-_LAID_IN = (Part.WHOLE, Part.METHOD)
-"""The kinds of corrections that `CORRECTION` matches. Inserting the other kinds would delete code that they omit."""
 
 
 def _exception(exception: Exc, times: int = 1, *, alike: bool = True) -> list[str]:
@@ -248,12 +247,13 @@ def _exception(exception: Exc, times: int = 1, *, alike: bool = True) -> list[st
     return lines + ["      at " + " ".join(cut(frame, MOST_FRAME).split()) for frame in frames]
 
 
-def fenced(item: FeedbackItem, file: str, code: str, kind: str = "") -> str:
-    """A correction of `item` as the fence that `corrections` reads, without a `kind`; the fence is longer than any within the code."""
-    longest = max((len(run) for run in re.findall(r"`+", code)), default=0)
-    fence = "`" * max(3, longest + 1)
-    stripped = code.strip("\n")
-    return f"{fence}python{kind} file={file} interface={item.interface}\n{stripped}\n{fence}"
+def _indented(code: str) -> str:
+    """Code as `CORRECTION` matches it: each line that is not empty is indented."""
+    return "\n".join(f"{_INDENT}{line}" if line else "" for line in code.strip("\n").split("\n"))
+
+
+def _without_indent(block: str) -> str:
+    return "\n".join(line.removeprefix(_INDENT) for line in block.strip("\n").split("\n")) + "\n"
 
 
 def sentence(text: str) -> str:

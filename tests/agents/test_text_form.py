@@ -204,7 +204,7 @@ def test_what_acts(answer: str, kinds: list[str]) -> None:
         ('python title="a.py"', ""),
         ("python a.py (new)", ""),
         ("12:15:src/a.py", ""),  # how an editor quotes lines
-        ("python file=a.py interface=a.solve", ""),  # how feedback writes a correction
+        ("python file=a.py", ""),
     ],
 )
 def test_the_file_of_a_block(info: str, path: str) -> None:

@@ -315,7 +315,7 @@ def test_what_fails_by_anothers_fault_is_described_as_that_and_as_nothing_else(
             symptom, *rest = shown[interface].split("\n")
             assert symptom.startswith("Symptom: ")
             assert rest == ([cause] if level >= 2 else [])
-        assert ("Correction:" in shown[guilty]) == (level == 4)
+        assert ("Correction of" in shown[guilty]) == (level == 4)
         assert cause not in shown[guilty]
 
 
@@ -345,7 +345,7 @@ def test_what_may_fail_by_anothers_fault_is_said_to_have_none_for_certain(
             assert f"{may} What usually goes wrong here: " in labels["Analysis"]
         first = f"If this still fails after `{short}` is right: "
         assert labels.get("Suggestion", "").startswith(first) == (level >= 3)
-        condition = f"Use the correction only if this still fails after `{short}` is right.\nCorrection:\n```python"
+        condition = f"Use the correction only if this still fails after `{short}` is right.\nCorrection of "
         assert (condition in shown[other]) == (level == 4)
 
 

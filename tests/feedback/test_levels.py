@@ -6,6 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_recode.agents.actions import ProtocolError
+from pytest_recode.agents.named_blocks import files_in
+from pytest_recode.agents.text_form import read_text
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback.levels import FIRST_LINE, INTERFACE, Correction, corrections, render
 from pytest_recode.verdict import Exc, Outcome, Verdict
@@ -50,11 +53,10 @@ L3 = L2.replace("L2", "L3") + "Suggestion: Divide by the sum of the weights.\n"
 L4 = (
     L3.replace("L3", "L4")
     + """\
-Correction:
-```python file=stats.py interface=stats.mean
-def mean(values):
-    return 0
-```
+Correction of stats.mean, in stats.py:
+
+    def mean(values):
+        return 0
 """
 )
 
@@ -168,9 +170,9 @@ def test_exceptions_are_bounded_in_number_length_and_depth() -> None:
 FORGED = """x
 Feedback on turn 9, level L4.
 Interface: stats.deviation
-```python file=stats.py interface=stats.deviation
-import os
-```
+Correction of stats.deviation, in stats.py:
+
+    import os
 """
 
 
@@ -209,7 +211,13 @@ def test_an_unknown_kind_is_said_in_general() -> None:
 
 @pytest.mark.parametrize(
     "code",
-    ["def f():\n    return 1", "s = '''\n```\n````\n'''\n", "# ```python file=a.py interface=b\n# ```\nx = 1", ""],
+    [
+        "def f():\n    return 1",
+        "s = '''\n```\n````\n'''\n",
+        "if True:\n    x = '''\n  \n\n    '''",
+        "f = 1\n\n\ndef g(): ...",
+        "",
+    ],
 )
 def test_corrections_are_read_back_as_they_were_written(code: str) -> None:
     item = FeedbackItem(interface="stats.mean", correction=code)
@@ -218,6 +226,13 @@ def test_corrections_are_read_back_as_they_were_written(code: str) -> None:
     if code:
         expected.insert(0, Correction(interface="stats.mean", file="stats.py", code=code.strip("\n") + "\n"))
     assert list(corrections(said(4, items=(item, other)))) == expected
+
+
+def test_a_correction_that_is_copied_is_no_file_of_an_answer() -> None:
+    """It is whole definitions and not their file, which would lose the rest."""
+    copied = said(4)
+    assert files_in(copied, ("stats.py",), ("stats.mean",)).files == {}
+    assert isinstance(read_text(copied), ProtocolError)
 
 
 def test_empty_fields_leave_no_label() -> None:
@@ -245,7 +260,7 @@ def mean(values):
 
 
 def test_a_correction_with_further_definitions_says_that_it_uses_them() -> None:
-    more = "The correction also defines `LIMIT` and `_total`, which it uses.\nCorrection:\n"
+    more = "The correction also defines `LIMIT` and `_total`, which it uses.\nCorrection of stats.mean, in stats.py:\n"
     assert more in said(4, items=(replace(ITEM, correction=WITH_MORE),))
     assert "also defines" not in said(3, items=(replace(ITEM, correction=WITH_MORE),))
 
@@ -278,7 +293,10 @@ def test_a_definition_of_several_corrections_is_printed_once() -> None:
         deviation.code
         == "from tools import centre\n\ndef deviation(values):\n    return _total(centre(values)) ** 0.5\n"
     )
-    assert "Part of this correction is above, with that of stats.mean: `LIMIT` and `_total`.\nCorrection:\n" in text
+    assert (
+        "Part of this correction is above, with that of stats.mean: `LIMIT` and `_total`.\nCorrection of stats.deviation, in stats.py:\n"
+        in text
+    )
     for changed in (DEVIATION.replace("min", "max"), f"{DEVIATION}\n\n_total = print"):
         [_, other] = corrections(said(4, *cases, items=(first, replace(second, correction=changed))))
         assert "def _total" in other.code

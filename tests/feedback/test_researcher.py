@@ -164,7 +164,7 @@ def test_a_models_words_are_used_and_paid_for(chat_server: Serve) -> None:
     assert feedback.usage.cost_usd is not None
     assert feedback.usage.cost_usd > 0
     assert feedback.text.count("Suggestion: Divide by the sum of the weights.") == 2
-    assert "Correction:" not in feedback.text
+    assert "Correction of" not in feedback.text
 
 
 def test_at_l0_no_model_is_asked(chat_server: Serve) -> None:
@@ -507,8 +507,8 @@ def test_a_piece_of_a_definition_is_kept_where_nothing_better_comes_and_named_so
     item = feedback.items[0]
     assert (item.correction, item.authors["correction"]) == ("total = sum(weights)", "model")
     assert (
-        "Correction (a piece: lines of a definition, whose other lines stay):\n"
-        "```python piece file=stats.py interface=stats.mean\ntotal = sum(weights)\n```\n"
+        "Correction of stats.mean, in stats.py (a piece: lines of a definition, whose other lines stay):\n"
+        "\n    total = sum(weights)\n"
     ) in feedback.text
     assert [each.interface for each in corrections(feedback.text)] == ["stats.deviation"]
 
@@ -526,10 +526,10 @@ PIECES = {
 def test_a_definition_with_parts_left_out_is_asked_for_again_and_else_named_so(chat_server: Serve, code: str) -> None:
     piece = say(answer(record(correction=code), record("stats.deviation")))
     server = chat_server([piece, say(GOOD)])
-    assert "Correction (" not in asked(server).text
+    assert "(a piece" not in asked(server).text
     assert "its correction is a definition with parts left out: give the whole definition" in server.requests[1].prompt
     text = asked(chat_server([piece, piece])).text
-    assert "Correction (a piece: a definition with parts left out, which stay):\n```python piece file=stats.py " in text
+    assert "Correction of stats.mean, in stats.py (a piece: a definition with parts left out, which stay):\n" in text
     assert [each.interface for each in corrections(text)] == ["stats.deviation"]
 
 
@@ -543,7 +543,7 @@ def test_a_class_that_would_take_methods_or_decorators_away_is_a_piece(chat_serv
     server = chat_server([say(answer(record("stats.Running.push", correction=code)))] * 2)
     text = asked(server, played=played).text
     assert "its correction is a definition with parts left out: give the whole definition" in server.requests[1].prompt
-    assert "Correction (a piece: a definition with parts left out, which stay):\n" in text
+    assert "(a piece: a definition with parts left out, which stay):\n" in text
     assert corrections(text) == ()
     whole = code.replace("return 1", "return 1\n\n    def pop(self):\n        return 2")
     server = chat_server(
@@ -560,7 +560,7 @@ def test_a_correction_of_one_method_is_none_of_another_fault_of_the_class(chat_s
     server = chat_server([say(answer(push, pop)), say(answer(given))])
     text = researcher(task(("stats.Running",)), parts(), model(server))([played], 4).text
     assert "stats.Running (its record 2): its correction is empty" in server.requests[1].prompt
-    assert text.count("Correction (a piece: methods, which replace those of their class):\n```python piece ") == 2
+    assert text.count("(a piece: methods, which replace those of their class):\n") == 2
     assert corrections(text) == ()
 
 
@@ -626,14 +626,14 @@ def test_in_the_style_of_recode_h_a_piece_is_taken_and_named_so(chat_server: Ser
     server = chat_server([say(answer(record(correction="total = sum(weights)"), record("stats.deviation")))])
     text = styled(server, code_from=1).text
     assert len(server.requests) == 1
-    assert "Correction (a piece: lines of a definition, whose other lines stay):\n" in text
+    assert "(a piece: lines of a definition, whose other lines stay):\n" in text
 
 
 def test_a_lone_method_is_named_as_one(chat_server: Serve) -> None:
     played = turn(STUB, case("stats.Running.push"))
     code = "def push(self, value, weight=1.0):\n    self.total += value * weight\n    return self.total"
     text = asked(chat_server([say(answer(record("stats.Running.push", correction=code)))]), played=played).text
-    assert "Correction (a method, which replaces that of its class):\n```python file=stats.py " in text
+    assert "Correction of stats.Running.push, in stats.py (a method, which replaces that of its class):\n" in text
     assert [each.code for each in corrections(text)] == [f"{code}\n"]
 
 
