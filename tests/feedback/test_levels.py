@@ -214,8 +214,8 @@ def test_an_unknown_kind_is_said_in_general() -> None:
     [
         "def f():\n    return 1",
         "s = '''\n```\n````\n'''\n",
-        "if True:\n    x = '''\n  \n\n    '''",
-        "f = 1\n\n\ndef g(): ...",
+        "def f():\n    return '''\n  \n\n    '''",
+        "import math\n\n\ndef g():\n    return math.pi",
         "",
     ],
 )
