@@ -1,6 +1,6 @@
 """The parts that are installed, by kind and name: the project's own, and those of other distributions, by their entry points.
 
-The plugin registers them by its hooks (`plugin/defaults.py`); the command `pytest-recode`, which has no plugins, looks them up here.
+The plugin registers them by its hooks (`plugin/collection/defaults.py`); the command `pytest-recode`, which has no plugins, looks them up here.
 Imports no part before it is chosen, and never pytest.
 """
 

@@ -177,9 +177,9 @@ PRIVATE_ATTRIBUTES = {
     # a candidate must not reach the session's configuration by way of pytest.mark, for which there is no public part
     "inside/shared_grader/pytest_reporter.py": {"_config", "_iter_registered_markers"},
     # pytest-xdist ends the session if it cannot start a lost worker again, and has no hook for that step
-    "plugin/other_hosts.py": {"_active_nodes", "_clone_node"},
+    "plugin/workers/other_hosts.py": {"_active_nodes", "_clone_node"},
     # how pytest-flakefinder marks a function that it has multiplied
-    "plugin/reruns.py": {"_pytest_duplicated"},
+    "plugin/collection/reruns.py": {"_pytest_duplicated"},
 }
 """Each with its reason, in modules that speak pytest."""
 
@@ -342,11 +342,13 @@ def test_a_session_without_tasks_imports_nothing_heavy(tmp_path: Path) -> None:
         "pytest_recode",
         "pytest_recode.faults",
         "pytest_recode.plugin",
-        "pytest_recode.plugin.defaults",
-        "pytest_recode.plugin.distributed",
+        "pytest_recode.plugin.collection",
+        "pytest_recode.plugin.collection.defaults",
+        "pytest_recode.plugin.collection.task_code",
         "pytest_recode.plugin.hookspecs",
         "pytest_recode.plugin.options",
-        "pytest_recode.plugin.task_code",
+        "pytest_recode.plugin.workers",
+        "pytest_recode.plugin.workers.distributed",
         "pytest_recode.registered",
     }
     assert not modules & {"docker", "litellm", "yaml", "numpy"}

@@ -1,6 +1,6 @@
 """Score: the numbers of one row of a run's summary, computed from the summaries of its episodes.
 
-Called at the end of a session, by `plugin/summary.py`; `render/summary_tables.py` shows them. Pure functions. The tables of
+Called at the end of a session, by `plugin/reports/summary.py`; `render/summary_tables.py` shows them. Pure functions. The tables of
 `pytest-recode report` are computed from whole records instead (`metrics/reading.py`).
 """
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Check = Mapping[str, Any]
-"""`ValidationData` of `plugin/report_data.py`."""
+"""`ValidationData` of `plugin/reports/report_data.py`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

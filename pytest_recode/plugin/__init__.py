@@ -15,7 +15,7 @@ import pytest
 from pytest_recode.plugin import options
 
 if TYPE_CHECKING:
-    from pytest_recode.plugin.session import Run
+    from pytest_recode.plugin.run.session import Run
 
 RUN = pytest.StashKey["Run"]()
 
@@ -31,7 +31,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    from pytest_recode.plugin import defaults, hookspecs
+    from pytest_recode.plugin import hookspecs
+    from pytest_recode.plugin.collection import defaults
 
     pluginmanager.add_hookspecs(hookspecs)
     pluginmanager.register(defaults, "recode-defaults")
@@ -42,7 +43,7 @@ def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None]:
     """Keep pytest from loading conftest.py files of tasks: they must not run in this process. Then check the names of options."""
-    from pytest_recode.plugin import task_code
+    from pytest_recode.plugin.collection import task_code
 
     here = early_config.invocation_params.dir
     given = [str(arg).partition("::")[0] for arg in early_config.invocation_params.args]
@@ -64,7 +65,7 @@ def pytest_make_collect_report(
     """Keep pytest from loading conftest.py files of task directories that it reaches during collection."""
     if not getattr(collector, "of_tasks", False):
         return (yield)
-    from pytest_recode.plugin import task_code
+    from pytest_recode.plugin.collection import task_code
 
     with task_code.not_run(task_code.directories(collector.config, [collector.path])):
         return (yield)
@@ -73,7 +74,7 @@ def pytest_make_collect_report(
 @pytest.hookimpl(tryfirst=True)  # before pytest creates its terminal reporter, which keeps its output
 def pytest_configure(config: pytest.Config) -> None:
     if config.inipath is not None and config.getoption("inifilename", None) is None:
-        from pytest_recode.plugin import task_code
+        from pytest_recode.plugin.collection import task_code
 
         if config.inipath.parent.resolve() in task_code.directories(config, [config.inipath.parent]):
             raise pytest.UsageError(
@@ -82,26 +83,26 @@ def pytest_configure(config: pytest.Config) -> None:
             )
     config.addinivalue_line("markers", MARKER)
     if options.given(config):
-        from pytest_recode.plugin import preflight
+        from pytest_recode.plugin.run import preflight
 
         preflight.check_options(run_of(config))
         if not hasattr(config, "workerinput"):
-            from pytest_recode.plugin import live_traces, progress, validation_file
+            from pytest_recode.plugin.reports import live_traces, progress, validation_file
 
             progress.watch(run_of(config))
             live_traces.watch(run_of(config))
             validation_file.watch(run_of(config))
         preflight.start_gateway(run_of(config))
     if config.getoption("htmlpath", None):
-        from pytest_recode.plugin.html_report import HtmlReport
+        from pytest_recode.plugin.reports.html_report import HtmlReport
 
         config.pluginmanager.register(HtmlReport(config), "recode-html-report")
     if config.getoption("allure_report_dir", None):
-        from pytest_recode.plugin.allure_report import AllureReport
+        from pytest_recode.plugin.reports.allure_report import AllureReport
 
         config.pluginmanager.register(AllureReport(config), "recode-allure-report")
     if config.pluginmanager.hasplugin("xdist"):
-        from pytest_recode.plugin import distributed
+        from pytest_recode.plugin.workers import distributed
 
         config.pluginmanager.register(distributed, "recode-distributed")
 
@@ -109,7 +110,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Choose the scheduler. Defined here, so that hooks of a conftest.py run first, and xdist's default follows."""
-    from pytest_recode.plugin import distributed
+    from pytest_recode.plugin.workers import distributed
 
     return distributed.scheduler(config, log)
 
@@ -133,7 +134,7 @@ def pytest_watch(config: pytest.Config) -> int | None:
     """With `--recode-watch`, the session is others' sessions, one after each change."""
     if not options.watches(config):
         return None
-    from pytest_recode.plugin import watching
+    from pytest_recode.plugin.collection import watching
 
     return watching.watch(run_of(config))
 
@@ -141,10 +142,11 @@ def pytest_watch(config: pytest.Config) -> int | None:
 def run_of(config: pytest.Config) -> Run:
     """This session's Run, created at first access."""
     if RUN not in config.stash:
-        from pytest_recode.plugin import limits, reruns
-        from pytest_recode.plugin.failure_blocks import FailureBlocks
-        from pytest_recode.plugin.report import Reporter
-        from pytest_recode.plugin.session import Run
+        from pytest_recode.plugin.collection import reruns
+        from pytest_recode.plugin.reports.failure_blocks import FailureBlocks
+        from pytest_recode.plugin.reports.report import Reporter
+        from pytest_recode.plugin.run import limits
+        from pytest_recode.plugin.run.session import Run
         from pytest_recode.stopping import await_children
 
         await_children()
@@ -157,7 +159,7 @@ def run_of(config: pytest.Config) -> Run:
         if run.worker is None:
             config.pluginmanager.register(FailureBlocks(run), "recode-failure-blocks")
         if run.settings.shard is not None:
-            from pytest_recode.plugin.sharding import ShardSelection
+            from pytest_recode.plugin.collection.sharding import ShardSelection
 
             config.pluginmanager.register(ShardSelection(run, run.settings.shard), "recode-shard")
     return config.stash[RUN]
@@ -167,7 +169,7 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Col
     """Collect a directory that contains a manifest only through the manifest."""
     manifest = _manifest(parent.config, path)
     if manifest is not None:
-        from pytest_recode.plugin.collect import TaskDirectory
+        from pytest_recode.plugin.collection.collect import TaskDirectory
 
         claimed: pytest.Collector = TaskDirectory.from_parent(parent, path=path, manifest=manifest)
         return claimed
@@ -176,7 +178,7 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Col
         for above in path.parents:
             manifest = _manifest(parent.config, above)
             if manifest is not None:
-                from pytest_recode.plugin.collect import belongs
+                from pytest_recode.plugin.collection.collect import belongs
 
                 return belongs(parent, path, above / manifest)
     return None
@@ -199,12 +201,12 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     # If -k or -m is invalid, pytest calls this with every item before it exits
     wrong = sys.exc_info()[0] is not None
     if RUN in config.stash and not wrong and not hasattr(config, "workerinput"):
-        from pytest_recode.plugin.collect import is_ours
+        from pytest_recode.plugin.collection.collect import is_ours
 
         run = config.stash[RUN]
         run.collected.ids = frozenset(item.nodeid for item in session.items if is_ours(item))
         if run.collected.ids and not config.option.collectonly:
-            from pytest_recode.plugin import preflight
+            from pytest_recode.plugin.run import preflight
 
             preflight.prepare(run)
 

@@ -179,7 +179,7 @@ def watches(config: pytest.Config) -> bool:
 
 def settings(config: pytest.Config) -> Settings:
     """Read and check all options. Raise `pytest.UsageError` with one line that names the option, the valid values and the given one."""
-    from pytest_recode.plugin import conflicts
+    from pytest_recode.plugin.run import conflicts
     from pytest_recode.settings import Settings
 
     values = {_field(option): _value(config, option) for option in OPTIONS}
@@ -217,16 +217,16 @@ def _value(config: pytest.Config, option: Option) -> Any:
     if option.kind == "texts":
         return tuple(raw)
     if option.kind in ("limits", "budgets"):
-        from pytest_recode.plugin import model_limits
+        from pytest_recode.plugin.run import model_limits
 
         return (model_limits.limits if option.kind == "limits" else model_limits.budgets)(raw, name)
     if option.kind == "conditions":
-        from pytest_recode.plugin import against_baseline
+        from pytest_recode.plugin.reports import against_baseline
 
         return against_baseline.conditions(raw, name)
     if option.kind == "environments":
         from pytest_recode.faults import UserError
-        from pytest_recode.plugin.environments import read
+        from pytest_recode.plugin.run.environments import read
 
         try:
             return read(raw, name, config.rootpath if name == option.ini else config.invocation_params.dir)

@@ -1,6 +1,6 @@
 """Tables of the terminal's summary at the end of a session: episodes and replayed turns.
 
-Called by `plugin/summary.py`. `validation_summary.py` shows the checks of tasks, and the tables of `pytest-recode report` are in `report_*.py`. Pure functions.
+Called by `plugin/reports/summary.py`. `validation_summary.py` shows the checks of tasks, and the tables of `pytest-recode report` are in `report_*.py`. Pure functions.
 """
 
 from __future__ import annotations

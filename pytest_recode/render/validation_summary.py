@@ -1,6 +1,6 @@
 """The terminal's summary of `--recode-validate`: a table of the checks, and what their findings are about.
 
-Called by `plugin/summary.py`, with the data that items attach to reports (`ValidationData` in `plugin/report_data.py`). Pure functions.
+Called by `plugin/reports/summary.py`, with the data that items attach to reports (`ValidationData` in `plugin/reports/report_data.py`). Pure functions.
 Texts of a task are hostile: every line is escaped.
 """
 

@@ -12,7 +12,7 @@ from pytest_recode.feedback.model_answers import MEANINGS
 from pytest_recode.formats.directory import FORMAT
 from pytest_recode.formats.directory.parts import read_feedback
 from pytest_recode.formats.files import OF_TOOLS
-from pytest_recode.plugin import defaults
+from pytest_recode.plugin.collection import defaults
 from pytest_recode.verdict import Exc, Verdict
 from tests.feedback.scene import case, turn
 from tests.feedback.test_policies import policy_of

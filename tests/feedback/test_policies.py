@@ -6,8 +6,8 @@ import pytest
 
 from pytest_recode.episode import Policy, Turn
 from pytest_recode.faults import UserError
-from pytest_recode.plugin import defaults
-from pytest_recode.plugin.registry import Registry
+from pytest_recode.plugin.collection import defaults
+from pytest_recode.plugin.collection.registry import Registry
 from tests.feedback.scene import case, turn
 from tests.messages import assert_message
 

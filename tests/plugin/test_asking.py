@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_recode.clock import Wait
-from pytest_recode.plugin.limits import LimitReached, Timer
+from pytest_recode.plugin.run.limits import LimitReached, Timer
 from tests.chat_server import Answer, ChatServer, DeadServer, Request, dropped, fault, say, silent
 from tests.messages import assert_message
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_recode.plugin.sandbox_holder import order_of
+from pytest_recode.plugin.run.sandbox_holder import order_of
 from pytest_recode.sandboxes.conformance import until
 from tests.messages import assert_message
 from tests.sandboxes.ssh_server import SshServer

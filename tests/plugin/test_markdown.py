@@ -17,7 +17,7 @@ from pytest_recode.metrics import baseline
 from pytest_recode.metrics.fail_on import conditions
 from pytest_recode.metrics.gate import gate
 from pytest_recode.metrics.score import scores
-from pytest_recode.plugin import github
+from pytest_recode.plugin.reports import github
 from pytest_recode.records.episode_summary import episode_summary
 from pytest_recode.render import markdown
 from tests.messages import assert_line

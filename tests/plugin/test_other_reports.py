@@ -297,7 +297,7 @@ def test_without_jinja_the_page_is_text(recode: Run, pytester: pytest.Pytester) 
 def test_sessions_without_tasks_and_without_reports_import_nothing_more(recode: Run, pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         "import sys\n\n\ndef test_it():\n"
-        "    assert not {'pytest_recode.plugin.html_report', 'pytest_recode.plugin.allure_report'} & sys.modules.keys()\n"
+        "    assert not {'pytest_recode.plugin.reports.html_report', 'pytest_recode.plugin.reports.allure_report'} & sys.modules.keys()\n"
     )
     shutil.rmtree(pytester.path / "bench")
     assert "1 passed" in words(recode("-n0"))

@@ -26,7 +26,7 @@ MakeTask = Callable[..., Path]
 Run = Callable[..., pytest.RunResult]
 WRONG = "```python answer.py\ndef twice(x):\n    return x\n\n\ndef half(x):\n    return x\n```\n"
 ROWS, COLUMNS = 40, 250  # paths of temporary directories fit into a row
-QUICK = "from pytest_recode.plugin import progress\n\nprogress.EVERY = progress.LOG_EVERY = 0.05\n"
+QUICK = "from pytest_recode.plugin.reports import progress\n\nprogress.EVERY = progress.LOG_EVERY = 0.05\n"
 PLAY = (
     "-p",
     "no:cacheprovider",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.faults import UserError
-from pytest_recode.plugin.session import Run
+from pytest_recode.plugin.run.session import Run
 from pytest_recode.sandboxes import SandboxContext
 from pytest_recode.sandboxes.conformance import Bench, Probe
 from pytest_recode.task import Environment, Limits

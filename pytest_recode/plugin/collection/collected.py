@@ -1,0 +1,31 @@
+"""Results of collection: tasks, settings and ids of this run's items. In the controller of pytest-xdist, of its workers' items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_recode.plugin.collection.task_lists import TaskList
+    from pytest_recode.settings import Settings
+    from pytest_recode.task import Environment
+
+
+@dataclass(slots=True, kw_only=True)
+class Collected:
+    """Filled while pytest collects; complete when the first item runs."""
+
+    tasks: dict[str, Path] = field(default_factory=dict)
+    """The manifest of each task, by the task's id."""
+    by_format: dict[str, Settings] = field(default_factory=dict)
+    """The settings of each format, by its name."""
+    task_lists: dict[str, TaskList] = field(default_factory=dict)
+    """With `--recode-shard`, the lists of tasks that are dealt to the shards, by their names."""
+    in_other_shards: int = 0
+    """With `--recode-shard`, the number of items of tasks that the user selected and that other shards play."""
+    ids: frozenset[str] = frozenset()
+    """The node ids of the selected items."""
+    environments: Mapping[Environment, Sequence[str]] = field(default_factory=dict)
+    """The environments of the tasks of these items, with the ids of the tasks."""

@@ -1,0 +1,321 @@
+"""The pytest items: an episode to run, or a check of a task."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_recode.faults import RecordsError, Stopped, UserError, interrupts_first
+from pytest_recode.plugin import run_of
+from pytest_recode.plugin.run.casting import lacks_model
+from pytest_recode.plugin.run.limits import LimitReached, Timer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_recode.episode import Turn
+    from pytest_recode.episode.stored_turns import Replay
+    from pytest_recode.plugin.reports.report_data import ReportData, ValidationData
+    from pytest_recode.records.record import ErrorRecord, Record
+    from pytest_recode.records.run_files import RunFiles
+    from pytest_recode.settings import Settings, Shard
+    from pytest_recode.task import Task
+
+MARGIN = 60.0
+"""Seconds that the backup limit allows in addition to the limits that the item enforces itself."""
+
+
+class Unsolved(AssertionError):
+    """An episode that ended unsolved. The message is for people.
+
+    An assertion that failed, so that reports which distinguish failed tests from broken ones (allure) count it as failed.
+    """
+
+    __module__ = "builtins"  # reports of other plugins print the name of an exception with its module
+
+
+class Fault(Exception):
+    """An episode that ended with an error of the model, of infrastructure or of the task."""
+
+    __module__ = "builtins"
+
+
+@functools.lru_cache(maxsize=4096)
+def _fact(key: str, value: Any) -> tuple[str, Any]:
+    """One shared pair for all reports with the same fact, because pytest keeps reports until the end of the session."""
+    return key, value
+
+
+def episode_properties(record: Record, out: Path) -> list[tuple[str, Any]]:
+    """What JUnit has as properties of an episode."""
+    last = record["turns"][-1] if record["turns"] else None
+    facts = {
+        "recode_task": record["task"],
+        "recode_model": record["model"] or record["agent"],
+        "recode_policy": record["feedback"],
+        "recode_attempt": record["attempt"],
+        "recode_transcript": str(out / record["transcript"]),
+        "recode_outcome": record["outcome"],
+        "recode_stop": record["stop"],
+        "recode_turns": len(record["turns"]),
+        "recode_solved_turn": record["solved_turn"],
+        "recode_level": last and last["level"],
+        "recode_passed": last["passed"] if last else None,
+        "recode_total": last["total"] if last else None,
+        "recode_prompt_tokens": record["usage"]["prompt_tokens"],
+        "recode_completion_tokens": record["usage"]["completion_tokens"],
+        "recode_cost_usd": record["usage"]["cost_usd"],
+        "recode_error": record["error"]["kind"] if record["error"] else None,
+        "recode_simulated": record["simulated"] or None,
+    }
+    return [_fact(key, value) for key, value in facts.items() if value is not None]
+
+
+class TaskItem(pytest.Item):
+    """The base of all items of tasks: keywords, marker, and the data attached to their reports."""
+
+    shard: Shard | None = None  # set by the collector, with `--recode-shard`
+
+    def __init__(self, *, task: Task, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.task = task
+        self.recode: ReportData = {}
+        # a nested snippet has the name of the outer one as a fact, but must not match it
+        texts = [value for key, value in task.facts.items() if isinstance(value, str) and key != "outer"]
+        self.extra_keyword_matches.update({task.id, task.domain, task.difficulty, *task.tags, *texts} - {""})
+
+    def mark(self, **facts: Any) -> None:
+        """Add the marker with the facts of every task, and those of this task's format."""
+        task = self.task
+        own = {"task": task.id, "domain": task.domain, "difficulty": task.difficulty, "format": task.format, **facts}
+        # -m compares with these types and no others
+        more = {key: value for key, value in task.facts.items() if value is None or isinstance(value, str | int)}
+        for part in task.subsets or (None,):  # a marker for each: an expression compares with one value
+            self.add_marker(pytest.mark.recode(**{**more, **own, "subset": part}))
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, self.name if self.name.startswith(f"{self.task.id}/") else f"{self.task.id} {self.name}"
+
+
+class FaultItem(TaskItem):
+    """An item for an entry of a manifest that cannot be loaded: an ERROR of one line, so that the other tasks can run."""
+
+    def __init__(self, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.mark()
+
+    def setup(self) -> None:
+        self.recode = {"unreadable": self.task.id}
+        raise Fault(self.task.fault)
+
+    def runtest(self) -> None:
+        raise AssertionError("setup fails")
+
+
+class RecodeItem(TaskItem):
+    """Run or check something and report it. `seconds`: a backup limit in addition to those that the item enforces itself; None for an
+    episode of a person, who may think for hours."""
+
+    seconds: float | None
+
+    def __init__(self, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.timer = Timer()
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, Unsolved | Fault):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+
+class EpisodeItem(RecodeItem):
+    """An episode, or a replay of one stored turn."""
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        model: str | None,
+        policy: str,
+        attempt: int,
+        replay: Replay | None = None,
+        **rest: Any,
+    ) -> None:
+        super().__init__(**rest)
+        from pytest_recode.settings import as_played
+
+        self.settings = as_played(settings)
+        self.replay = replay
+        self.model, self.policy, self.attempt = model, policy, attempt
+        self.extra_keyword_matches.update({model or "", policy, policy.partition(":")[0]} - {""})
+        self.mark(model=model or "", feedback=policy, attempt=attempt)
+        limits = self.task.limits
+        registry = run_of(self.config).registry
+        person = registry.agent(settings.agent).needs_person
+        self.seconds = None if person else limits.episode_seconds + limits.grading_seconds + MARGIN
+        if reason := lacks_model(settings, registry):
+            self.add_marker(pytest.mark.skip(reason=reason))
+
+    def runtest(self) -> None:
+        from pytest_recode.episode.assembly import Plan
+        from pytest_recode.episode.player import play
+        from pytest_recode.episode.setup import check_setup
+        from pytest_recode.records.transcript import name
+        from pytest_recode.task import digest
+
+        run = run_of(self.config)
+        plan = Plan(
+            nodeid=self.nodeid,
+            task=self.task,
+            model=self.model,
+            policy=self.policy,
+            attempt=self.attempt,
+            replay=self.replay,
+        )
+        if stored := run.directory.finished.get(self.nodeid):
+            try:
+                check_setup(stored, plan, self.settings, digest(self.task.load()))
+            except UserError as error:
+                raise self._not_played(error) from None
+            self._finish(stored, finished_before=True)
+            return
+        if record := self._played_before():
+            self._finish(record)
+            return
+        try:
+            with run.stops.inside(), self.timer.working(self.seconds) as clock:
+                run.directory.use(run.stops)
+                record = play(
+                    plan,
+                    run.cast(self.model, self.policy, self.settings),
+                    self.settings,
+                    run.sandbox.get(),
+                    run.ledger,
+                    run.out,
+                    self._turn_finished,
+                    clock,
+                    run.directory.files,
+                )
+        except UserError as error:  # the stored data of an earlier run is invalid
+            raise self._not_played(error) from None
+        except (RecordsError, Stopped) as stop:
+            run.sandbox.drop()
+            raise self._interrupted(str(stop)) from None
+        except BaseException as cut:
+            # interrupted (Ctrl-C, a time limit): the next item must not get a sandbox in the middle of an exchange
+            run.sandbox.drop()
+            if not isinstance(cut, LimitReached):
+                raise
+            record = self._cut_off(cut, run.out / "episodes" / name(self.nodeid), run.directory.files)
+        finally:
+            run.cut_off()
+        if record["error"] and record["error"]["kind"] == "sandbox":
+            run.sandbox.failed()
+        self._finish(record)
+
+    def _played_before(self) -> Record | None:
+        """The record, if this process has already played the episode, because a plugin repeats tests or the session has it twice. The better of
+        two answers is not a valid result."""
+        from pytest_recode.records.transcript import name
+        from pytest_recode.records.transcript_reader import ended
+
+        run = run_of(self.config)
+        if run.plays(self.nodeid):
+            return None
+        return ended(run.out / "episodes" / name(self.nodeid), run.directory.files)
+
+    def _cut_off(self, cut: LimitReached, path: Path, files: RunFiles) -> Record:
+        """The record after a time limit ended the episode whose transcript is at `path`."""
+        from pytest_recode.records.transcript_reader import ended, recover
+
+        try:
+            left = recover(path, outcome="error", stop="error", error=None, files=files)
+        except ValueError:  # it had not started
+            raise self._not_played(UserError(f"{cut} before the episode started: raise that limit")) from None
+        return ended(path, files) or cut.record(left)
+
+    def _interrupted(self, reason: str) -> Fault:
+        """The session ends with this item; `reason` is one line."""
+        run_of(self.config).stops.request(reason)
+        self.session.shouldstop = reason
+        self.recode = {"interrupted": reason}
+        return Fault(f"interrupted: {reason}")
+
+    def _not_played(self, error: UserError) -> Fault:
+        self.recode = {"not_played": str(error)}
+        return Fault(str(error))
+
+    def _finish(self, record: Record, *, finished_before: bool = False) -> None:
+        """Report `record`, and raise the exception that pytest shows. `finished_before`: an earlier run finished the episode."""
+        from pytest_recode.render import words
+
+        run = run_of(self.config)
+        self._report(record)
+        self.recode["finished_before"] = finished_before
+        if record["outcome"] == "error":
+            raise Fault(words.fault(record, run.out))
+        if record["outcome"] == "unsolved":
+            person = run.registry.agent(record["agent"]).needs_person  # who reads the text
+            raise Unsolved(words.unsolved(record, run.out, run.directory.files, quotes=not person))
+
+    def _turn_finished(self, turn: Turn) -> None:
+        self.ihook.pytest_recode_turn_finished(item=self, turn=turn)
+
+    def _report(self, record: Record) -> None:
+        self.recode = {"record": record}
+        before = {name for name, _ in self.user_properties}
+        properties = episode_properties(record, run_of(self.config).out)
+        self.user_properties += [each for each in properties if each[0] not in before]
+
+
+class ValidateItem(RecodeItem):
+    def __init__(self, *, check: str, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.check = check
+        self.extra_keyword_matches.update({"validate", check})
+        self.mark(check=check)
+        self.seconds = self.task.limits.grading_seconds * 3 + MARGIN
+
+    def runtest(self) -> None:
+        from pytest_recode.episode.error_record import error_record
+        from pytest_recode.plugin.reports.report_data import validation_data
+        from pytest_recode.validation.checks import checks
+        from pytest_recode.validation.validate import validate
+
+        run = run_of(self.config)
+        every = {check.name: check for check in checks(self.task)}
+        check = every[self.check]
+        facts: ValidationData = {"task": self.task.id, "check": self.check, "checks": list(every), "error": None}
+        self.recode = {"validation": facts}
+        try:
+            with self.timer.working(self.seconds), interrupts_first():
+                settings = run.settings
+                found = validate(
+                    check,
+                    run.common_grader(self.task),
+                    settings.seed,
+                    settings.validate_seeds,
+                    graded=self.timer.restart,
+                )
+        except LimitReached as cut:
+            run.sandbox.drop()
+            error: ErrorRecord = {
+                "kind": "time",
+                "message": f"{cut} before the check ended: raise that limit",
+            }
+            facts["error"] = error
+            raise Fault(f"{self.task.id}: {error['message']}") from None
+        except Exception as raised:
+            facts["error"] = error = error_record(raised)
+            if error["kind"] == "sandbox":
+                run.sandbox.failed()
+            raise Fault(f"{self.task.id}: {error['message']}") from raised
+        except BaseException:
+            run.sandbox.drop()
+            raise
+        facts |= validation_data(found)
+        self.user_properties += [("recode_check", self.check), ("recode_seconds", facts["seconds"])]
+        if found.problem:
+            raise Unsolved(found.problem)

@@ -1,0 +1,80 @@
+"""Choose the agents, models and policies of an episode by the names in its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_recode.agents import Terminal
+    from pytest_recode.episode.assembly import Cast
+    from pytest_recode.feedback.person import Ask
+    from pytest_recode.models import GatewayAddress
+    from pytest_recode.plugin.collection.registry import Registry
+    from pytest_recode.settings import Settings
+
+
+def cast(
+    settings: Settings,
+    registry: Registry,
+    model: str | None,
+    policy: str,
+    person: Ask | None,
+    terminal: Terminal | None,
+    gateway: GatewayAddress | None,
+) -> Cast:
+    """The cast of one episode. `person` gives the feedback; None: no person. `terminal`: for an agent that is a person. `gateway`: None if the run has none."""
+    from pytest_recode.episode.assembly import Cast
+
+    return Cast(
+        agent=registry.agent(settings.agent),
+        model=registry.model(model) if model else None,
+        policy=registry.policy(policy),
+        feedback_model=registry.model(settings.feedback_model) if settings.feedback_model else None,
+        search_model=registry.model(settings.search_model) if settings.search_model else None,
+        table=model_table(settings),
+        person=person,
+        terminal=terminal,
+        gateway=gateway,
+    )
+
+
+def model_table(settings: Settings) -> Mapping[str, Mapping[str, Any]]:
+    """The user's table of models. Raises `UserError`."""
+    if settings.models_file is None:
+        return {}
+    from pytest_recode.models.table import load_table
+
+    return load_table(settings.models_file)
+
+
+def lacks_model(settings: Settings, registry: Registry) -> str | None:
+    """None if episodes can run; otherwise the reason why they are skipped, with the option to set."""
+    if settings.validate or settings.models or not registry.agent(settings.agent).needs_model:
+        return None
+    return "no model is given: set --recode-model=NAME, for example --recode-model=sim/graduate (offline)"
+
+
+def needs_gateway(settings: Settings, registry: Registry) -> bool:
+    """Whether the run's gateway calls one of the models."""
+    names = filter(None, (*settings.models, settings.feedback_model, settings.search_model))
+    return not settings.validate and any(registry.model(name).gateway for name in names)
+
+
+def only_gateway_calls(settings: Settings, registry: Registry) -> bool:
+    """Whether no model is called in a worker: those that a plugin registers are."""
+    names = filter(None, (*settings.models, settings.feedback_model, settings.search_model))
+    return all(registry.model(name).gateway or registry.model(name).offline for name in names)
+
+
+def all_offline(settings: Settings, registry: Registry, by_format: Iterable[Settings]) -> bool:
+    """Whether a run has only built-in offline agents and models, and so executes only this project's code.
+
+    `by_format`: the settings of each format, whose agents may be others. A person's code is not this project's.
+    """
+    models = [model for model in (*settings.models, settings.feedback_model, settings.search_model) if model]
+    agents = {settings.agent, *(each.agent for each in by_format)}
+    own = (registry.own("agents", agent) and not registry.agent(agent).needs_person for agent in agents)
+    return (settings.validate or all(own)) and all(
+        registry.own("models", model) and registry.model(model).offline for model in models
+    )

@@ -1,0 +1,217 @@
+"""Checks before a run spends anything: options, models and keys, sandbox, environments, image and the directory of the run.
+
+Called in the controlling process (options also in each worker). Errors that the user must correct are a `pytest.UsageError` of one line.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_recode.faults import RecordsError, SandboxError, UserError
+from pytest_recode.plugin.reports import against_baseline, live_traces
+from pytest_recode.plugin.run import directory, output_file, terminal
+from pytest_recode.plugin.run.casting import model_table
+
+if TYPE_CHECKING:
+    from pytest_recode.plugin.run.session import Run
+    from pytest_recode.sandboxes import SandboxKind
+
+
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Convert errors that the user must correct to `pytest.UsageError`, of which pytest shows only the message."""
+    try:
+        yield
+    except (UserError, SandboxError, RecordsError) as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def glance_at_models(run: Run) -> None:
+    """Check names as far as that takes no time, before workers start. Raises `pytest.UsageError`."""
+    from pytest_recode.plugin.run import model_check
+
+    if run.settings.cassette_mode == "replay":  # the cassette knows its models
+        return
+    with usage_errors():
+        model_check.glance(run.model_contexts(), run.registry, run.announced.append)
+
+
+def start_gateway(run: Run) -> None:
+    """Start the gateway early in the controlling process: it loads its client while pytest collects. Raises `pytest.UsageError`."""
+    if run.worker is None and not run.settings.validate and not run.config.option.collectonly:
+        if run.settings.out is not None:
+            with usage_errors():
+                directory.check_writable(run.out, resume=run.settings.resume)
+        glance_at_models(run)
+        if run.settings.out is not None and not run.settings.resume and not directory.is_new(run.out):
+            return  # `prepare` refuses it if there is an episode to play, and then no gateway has to end first
+        with usage_errors():
+            if run.settings.resume and run.calls_models:
+                directory.check_resumable(run.out, run.check_settings)
+            if run.gateway is None and run.settings.cassette is not None and run.settings.models:
+                raise UserError(
+                    f"--recode-cassette={run.settings.cassette} records providers' answers, and this run asks no provider"
+                    f" ({', '.join(run.settings.models)}): leave it out, or choose another model"
+                )
+
+
+def check_options(run: Run) -> None:
+    """Check names that need no model call or service. Raises `pytest.UsageError`."""
+    from pytest_recode.settings import check_memory, for_format
+
+    settings = run.settings
+    here = str(run.config.invocation_params.dir)
+    if ":" in settings.agent and here not in sys.path:
+        sys.path.append(here)  # package.module:Name is also searched for in the current directory
+    with usage_errors():
+        check_memory(for_format(settings, run.registry.agent(settings.agent).defaults))
+        run.registry.check_policies(settings.feedbacks)
+        if settings.sandbox != "auto":
+            run.registry.sandbox(settings.sandbox)
+        for model in filter(None, (*settings.models, settings.feedback_model)):
+            run.registry.model(model)
+        if settings.search_model and run.registry.model(settings.search_model).embedder is None:
+            raise UserError(
+                f"--recode-search-model={settings.search_model} provides no embeddings: name an embedding model, such as"
+                " text-embedding-3-small, or leave it out"
+            )
+        if not Path(settings.python).is_file():
+            raise UserError(
+                f"--recode-python={settings.python}: there is no such file; give the path of an interpreter"
+            )
+        model_table(settings)
+        _check_person(run)
+        if run.worker is None:
+            against_baseline.load(run)
+            output_file.check("markdown", settings.markdown)
+            output_file.check("validate-json", settings.validate_json)
+            live_traces.check(settings.otel)
+
+
+def _check_person(run: Run) -> None:
+    """Check whether a person can be the agent in this session. Raises `UserError`."""
+    settings, config = run.settings, run.config
+    if not run.person_plays:
+        return
+    option = f"--recode-agent={settings.agent}"
+    if config.getoption("dist", "no") != "no" or run.worker is not None:
+        raise UserError(
+            f"{option} uses this terminal, which workers cannot use: leave out -n, or choose another --recode-agent"
+        )
+    if settings.feedback_from == "person":
+        raise UserError(
+            f"{option} and --recode-feedback-from=person use the same terminal, and the drafts of the feedback show the reference:"
+            " let the researcher answer by files with --recode-feedback-from=files, or leave one of the two out"
+        )
+    if settings.progress == "live":
+        raise UserError(f"{option} and --recode-progress=live use the same terminal: leave one of the two out")
+
+
+def prepare(run: Run) -> None:
+    """Prepare the run, once, before the first model call: check models, keys, sandbox and image, and create the directory.
+
+    Raises `pytest.UsageError`.
+    """
+    if run.prepared or run.skip_reason:
+        return
+    try:
+        _prepare(run)
+    except pytest.UsageError as error:
+        run.refused = str(error)
+        raise
+    run.prepared = True
+
+
+def _prepare(run: Run) -> None:
+    from pytest_recode.sandboxes.interpreters import interpreter
+
+    if run.config.getoption("dist", "no") == "each":
+        raise pytest.UsageError(
+            "--dist=each plays each episode in every worker: use only -n, or --recode-attempts=N for several episodes of each"
+        )
+    with usage_errors():
+        against_baseline.check(run)
+        if not run.settings.validate:  # validation writes no records
+            directory.check_place(run.out, _data_sets(run))
+            directory.check_content(run.out, resume=run.settings.resume)
+        interpreter(run.settings.python)
+        if run.settings.feedback_from == "person":
+            terminal.check(
+                run.config, "--recode-feedback-from=person", "answer by files with --recode-feedback-from=files"
+            )
+        if run.person_plays:
+            terminal.check(run.config, f"--recode-agent={run.settings.agent}", "choose another --recode-agent")
+        kind = run.registry.sandbox(run.sandbox.name)
+        _check_hosts(run, kind)
+        _check_environments(run)
+        _check_image(run)
+        from pytest_recode.plugin.run import model_check
+
+        model_check.check(run.model_contexts(), run.registry, run.notify)  # last: it waits until litellm is imported
+        if not run.settings.validate:
+            run.claim_directory()
+        for context in run.sandbox.contexts():
+            kind.reap(context)
+
+
+def _data_sets(run: Run) -> set[Path]:
+    """The manifests of this run that belong to data sets."""
+    manifests = {run.collected.tasks[task] for tasks in run.collected.environments.values() for task in tasks}
+    return {path for path in manifests if (known := run.registry.format(path.name)) and known.data_set}
+
+
+def _check_environments(run: Run) -> None:
+    """Check that every environment of a selected task is available. Raises `UserError`."""
+    from pytest_recode.plugin.run import environments
+
+    name = run.sandbox.name
+    own = name if run.registry.own("sandboxes", name) else ""
+    environments.check(run.collected.environments, own, run.settings.environments)
+    if _on_this_machine(run) and not run.settings.validate:  # validation reports this for each task
+        for line in environments.unmet_requirements(run.collected.environments, run.settings.python):
+            run.notify(line)
+
+
+def _on_this_machine(run: Run) -> bool:
+    """Whether an interpreter of this machine runs the tests."""
+    name = run.sandbox.name
+    return name in ("bubblewrap", "process") and run.registry.own("sandboxes", name)
+
+
+def _check_hosts(run: Run, kind: SandboxKind) -> None:
+    """Check that every Docker host of the run answers. Raises `UserError`."""
+    from pytest_recode.sandboxes.addresses import on
+
+    for context in run.sandbox.contexts() if run.settings.docker_hosts else ():
+        problem = kind.check(context)
+        if problem:
+            reason = problem.removeprefix(f"docker{on(context.host)}: ").removeprefix("docker: ")
+            raise UserError(f"--recode-docker-host={context.host}: {reason}")
+
+
+def _check_image(run: Run) -> None:
+    """Check the image for tasks without their own; an image of a task is checked by its items. Raises `UserError`."""
+    shared = any(not (each.image or each.dockerfile) for each in run.collected.environments)
+    if shared and run.sandbox.name == "docker" and run.registry.own("sandboxes", "docker"):
+        from pytest_recode.sandboxes.docker_ import find_image
+
+        for context in run.sandbox.contexts():
+            try:
+                find_image(run.settings.image, run.notify, context.host)
+            except UserError as error:
+                raise UserError(f"{error}{_without_images(run)}") from None
+
+
+def _without_images(run: Run) -> str:
+    """The end of a message about a missing image: a sandbox of this machine that needs none; "" without one."""
+    name = "bubblewrap"
+    kind = run.registry.sandbox(name)
+    if not run.registry.own("sandboxes", name) or kind.check(run.sandbox.context) is not None:
+        return ""
+    return f", or use --recode-sandbox={name}, which works here and needs no image"

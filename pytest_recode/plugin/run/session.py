@@ -1,0 +1,340 @@
+"""The run of one pytest session: its settings, and the holders of its resources. Created once per process, and closed with it.
+
+`preflight.py` checks it before the first model call; `report.py` reports it.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import secrets
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack, nullcontext, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_recode.faults import RecordsError, SandboxError, UserError
+from pytest_recode.plugin import options
+from pytest_recode.plugin.collection import registry, sharding
+from pytest_recode.plugin.collection.collected import Collected
+from pytest_recode.plugin.run import casting
+from pytest_recode.plugin.run.directory import RunDirectory
+from pytest_recode.plugin.run.preflight import usage_errors
+from pytest_recode.plugin.run.sandbox_holder import SandboxHolder
+from pytest_recode.records.run_directory import LEDGER
+from pytest_recode.stopping import Stops
+
+if TYPE_CHECKING:
+    from pytest_recode.episode.assembly import Cast
+    from pytest_recode.episode.stored_turns import Replay
+    from pytest_recode.formats import Format
+    from pytest_recode.gateway.forwarding import ForwardedSocket
+    from pytest_recode.gateway.remote_run import RemoteLedger, RemoteRun
+    from pytest_recode.models import GatewayAddress, ModelContext
+    from pytest_recode.plugin.workers.stopped_processes import StoppedProcesses
+    from pytest_recode.records.ledger import FileLedger
+    from pytest_recode.records.record import EpisodeFacts
+    from pytest_recode.sandboxes.launch_server import LaunchServer
+    from pytest_recode.settings import Settings
+    from pytest_recode.task import Task
+    from pytest_recode.validation.gradings import CommonGrader
+
+LOG = logging.getLogger("pytest_recode")
+
+
+class Run:
+    """One process's state of the run, and the holders of its resources: directory, sandbox and ledger."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.settings = options.settings(config)
+        self.replays = self._replays()
+        self.worker: Mapping[str, Any] | None = getattr(config, "workerinput", None)
+        given = self.worker or {}
+        stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+        self.id: str = given.get("recode_run") or f"{stamp}-{secrets.token_hex(3)}"
+        self.out = Path(given.get("recode_out") or self.settings.out or config.rootpath / "recode-out" / self.id)
+        self.prepared = False
+        self.announced: list[str] = []  # lines for the user of before there is a terminal
+        self.refused = ""  # why nothing was played: what the user must correct
+        self.collected = Collected()
+        self.directory = RunDirectory(
+            self.out, run=self.id, worker=given.get("workerid"), resume=self.settings.resume, remote=self._remote
+        )
+        self.stops = Stops(self.directory.check)
+        self._held = ExitStack()
+        self._held.callback(self.directory.close)
+        self._common_grader: CommonGrader | None = None
+        self._played: set[str] = set()  # ids of episodes that this process has started
+        self._repeats = False
+
+    def _replays(self) -> tuple[Replay, ...]:
+        """The stored turns to replay, with the models of this run. Raises `pytest.UsageError`."""
+        settings = self.settings
+        if settings.replay_feedback is None:
+            return ()
+        from pytest_recode.episode.stored_turns import replays
+
+        with usage_errors():
+            found = replays(settings.replay_feedback)
+            models = tuple(dict.fromkeys(model for each in found if (model := each.facts["model"])))
+            if not models:
+                raise UserError(
+                    f"--recode-replay-feedback={settings.replay_feedback}: no model played its episodes: give the directory of a run"
+                    " with --recode-model"
+                )
+            for name in settings.models:
+                if name not in models:
+                    raise UserError(
+                        f"--recode-model={name} has no episodes in {settings.replay_feedback}: choose from {', '.join(models)}"
+                    )
+        self.settings = replace(settings, models=settings.models or models)
+        return tuple(each for each in found if each.facts["model"] in self.settings.models)
+
+    def notify(self, line: str) -> None:
+        """Write a line to the terminal immediately, if there is one."""
+        manager = self.config.pluginmanager
+        terminal: Any = manager.get_plugin("terminalreporter")
+        if terminal is None:
+            return
+        capture: Any = manager.get_plugin("capturemanager")
+        with capture.global_and_fixture_disabled() if capture else nullcontext():
+            if self.config.get_terminal_writer().width_of_current_line:  # dots of finished tests
+                terminal.write("\n")
+            terminal.write_line(f"recode: {line}", yellow=True)
+            terminal.flush()
+
+    @functools.cached_property
+    def registry(self) -> registry.Registry:
+        return registry.collect(self.config.pluginmanager)
+
+    def settings_for(self, task_format: Format) -> Settings:
+        """The settings for a format's tasks. Raises `UserError` if its defaults and the options contradict each other."""
+        from pytest_recode.settings import check_memory, for_format
+
+        if task_format.name not in self.collected.by_format:
+            agent = self.registry.agent(for_format(self.settings, task_format.defaults).agent)
+            made = for_format(self.settings, {**agent.defaults, **task_format.defaults})
+            check_memory(made)
+            self.registry.check_policies(made.feedbacks)
+            if made.feedback_model and made.feedbacks == ("none",) and made.feedbacks != self.settings.feedbacks:
+                raise UserError(
+                    f"--recode-feedback-model has nothing to write for {task_format.name} tasks, which get no feedback without"
+                    " --recode-feedback: give both, or leave --recode-feedback-model out"
+                )
+            self.collected.by_format[task_format.name] = made
+        return self.collected.by_format[task_format.name]
+
+    def plays(self, nodeid: str) -> bool:
+        """Whether this process starts this episode for the first time. Warns once if an episode is started again."""
+        if nodeid not in self._played:
+            self._played.add(nodeid)
+            return True
+        if not self._repeats:
+            self._repeats = True
+            LOG.warning(
+                "%s is run again by pytest or a plugin: its first result counts, because each episode is played once;"
+                " --recode-attempts=N plays more", nodeid,
+            )  # fmt: skip
+        return False
+
+    @functools.cached_property
+    def ledger(self) -> FileLedger | RemoteLedger:
+        """The ledger for models that run in this process. In a worker, not before the controller has claimed the directory."""
+        if self.directory.remote is None:
+            return self.ledger_file
+        from pytest_recode.gateway.remote_run import RemoteLedger
+
+        return RemoteLedger(self.directory.remote, self.stops)
+
+    @functools.cached_property
+    def ledger_file(self) -> FileLedger:
+        from pytest_recode.records.ledger import FileLedger
+
+        return FileLedger(
+            self.out / LEDGER,
+            self.settings.max_cost,
+            self.stops,
+            max_cost_of=dict(self.settings.max_cost_of),
+            existing=True,
+        )
+
+    @functools.cached_property
+    def gateway(self) -> GatewayAddress | None:
+        """Where the process listens that calls the models; None if no model needs it. The controlling process starts it."""
+        from pytest_recode.models import GatewayAddress
+
+        given = (self.worker or {}).get("recode_gateway")
+        if given is not None or self.worker is not None:
+            return self._reachable(GatewayAddress(**given)) if given else None
+        if not casting.needs_gateway(self.settings, self.registry) or self.config.option.collectonly:
+            return None
+        return self._start_gateway(models=True)
+
+    @functools.cached_property
+    def file_server(self) -> GatewayAddress:
+        """Where workers on other hosts reach this run's directory, in the controlling process."""
+        return self.gateway or self._start_gateway(models=False)
+
+    def _start_gateway(self, *, models: bool) -> GatewayAddress:
+        from pytest_recode.plugin.run import gateway
+
+        workers = gateway.workers(self.config)
+        process = gateway.start(self.settings, self.out, self.id, workers, self.notify, models=models)
+        self._held.callback(process.close)
+        self.stops.on_request.append(process.stop)
+        self.stopped_processes.add("the gateway, which calls the models,", lambda: process.pid)
+        return process.address
+
+    @functools.cached_property
+    def stopped_processes(self) -> StoppedProcesses:
+        """What reports stopped workers, and a stopped gateway, in the controlling process."""
+        from pytest_recode.plugin.workers.stopped_processes import StoppedProcesses
+
+        watch = StoppedProcesses(self.notify)
+        self.stops.on_request.append(watch.resume)
+        self._held.callback(watch.close)
+        return watch
+
+    def _remote(self) -> RemoteRun | None:
+        """In a worker that may be on another host: the run's directory as the gateway serves it; None in any other process."""
+        given = (self.worker or {}).get("recode_file_server")
+        if not given:
+            return None
+        from pytest_recode.gateway.remote_run import RemoteRun
+        from pytest_recode.models import GatewayAddress
+
+        return RemoteRun(self.out, self._reachable(GatewayAddress(**given)), str((self.worker or {})["workerid"]))
+
+    def _reachable(self, address: GatewayAddress) -> GatewayAddress:
+        """The address at which this worker reaches the gateway: on another host, a forwarded one."""
+        if Path(address.socket).parent.exists() or not (self.worker or {}).get("recode_forward"):
+            return address
+        return replace(address, socket=self._forwarded.path)
+
+    @functools.cached_property
+    def _forwarded(self) -> ForwardedSocket:
+        from pytest_recode.gateway.forwarding import ForwardedSocket
+
+        made = ForwardedSocket((self.worker or {})["recode_forward"])
+        self._held.callback(made.close)
+        return made
+
+    @functools.cached_property
+    def launches(self) -> LaunchServer:
+        """What launches for the workers of this machine, in the controlling process."""
+        from pytest_recode.plugin.run import gateway
+        from pytest_recode.sandboxes.launch_server import LaunchServer
+
+        server = LaunchServer(self.registry.sandbox, gateway.workers(self.config))
+
+        def close() -> None:
+            try:
+                server.close()
+            except SandboxError as error:  # do not hide how the session ended
+                LOG.warning("%s: the next run removes what remains of this one", error)
+
+        self._held.callback(close)
+        return server
+
+    @functools.cached_property
+    def sandbox(self) -> SandboxHolder:
+        from pytest_recode.sandboxes.launch_server import LaunchAddress
+
+        given = (self.worker or {}).get("recode_launches")
+        holder = SandboxHolder(
+            settings=self.settings,
+            registry=self.registry,
+            collected=self.collected,
+            run=self.id,
+            out=self.out,
+            root=self.config.rootpath,
+            worker=(self.worker or {}).get("workerid", ""),
+            launches=LaunchAddress(**given) if given else None,
+            notify=self.notify if self.worker is None or self.directory.remote is not None else None,
+        )
+        self._held.callback(holder.drop)
+        self._held.callback(self._close_common_grader)
+        return holder
+
+    def common_grader(self, task: Task) -> CommonGrader:
+        """What the checks of `task` share, for as long as this process validates it in the same sandbox."""
+        from pytest_recode.validation.gradings import CommonGrader
+
+        sandbox = self.sandbox.get()
+        kept = self._common_grader
+        if kept is None or kept.task is not task or kept.sandbox is not sandbox:
+            self._close_common_grader()
+            self._common_grader = kept = CommonGrader(task, sandbox)
+        return kept
+
+    def _close_common_grader(self) -> None:
+        if self._common_grader is not None:
+            self._common_grader.close()
+
+    def claim_directory(self) -> None:
+        """Make `out` the directory of this run, in the controlling process. Raises `UserError` and `RecordsError`."""
+        self.directory.claim(
+            self.settings, self.collected.ids, self.check_settings, self.notify, self.stops, sharding.content(self)
+        )
+        self.ledger_file.begin(self.id, calls=bool(self.model_contexts()))
+        self.directory.use(self.stops)
+
+    def cut_off(self) -> None:
+        """Abandon open calls of an episode that ended in this process: nothing waits for their answers."""
+        if "ledger" in vars(self):
+            with suppress(RecordsError):  # the line of the call is in the file already
+                self.ledger.abandon("cut off")
+
+    @property
+    def calls_models(self) -> bool:
+        """Whether this session plays episodes with models, if it has any items for that."""
+        return bool(self.settings.models) and not self.settings.validate
+
+    @property
+    def person_plays(self) -> bool:
+        """Whether a person is the agent of the episodes of this session, if it has any."""
+        settings = self.settings
+        plays = not settings.validate and settings.replay_feedback is None
+        return plays and self.registry.agent(settings.agent).needs_person
+
+    def check_settings(self, record: EpisodeFacts) -> None:
+        """Raise `UserError` if the earlier run in this directory had other settings."""
+        from pytest_recode.episode.setup import check_settings
+
+        task_format = self.registry.format(Path(record["nodeid"].partition("::")[0]).name)
+        if task_format is not None and record.get("replay") is None:
+            check_settings(record, self.settings_for(task_format))
+
+    @property
+    def skip_reason(self) -> str | None:
+        """None if episodes can run; otherwise the reason why they are skipped, with the option to set."""
+        return casting.lacks_model(self.settings, self.registry)
+
+    def cast(self, model: str | None, policy: str, settings: Settings) -> Cast:
+        from pytest_recode.plugin.run import human_feedback, terminal
+
+        if settings.feedback_from == "files" and self.directory.remote is not None:
+            raise UserError(
+                "--recode-feedback-from=files exchanges files in the run's directory, which this worker does not see: use workers"
+                " on the machine of that directory, such as -n 4"
+            )
+        person = human_feedback.ask(settings.feedback_from, self.config, self.out)
+        return casting.cast(
+            settings, self.registry, model, policy, person, terminal.of_agent(self.config), self.gateway
+        )
+
+    def model_contexts(self) -> list[ModelContext]:
+        """A context for each model that this run calls."""
+        from pytest_recode.plugin.run import model_check
+
+        return model_check.contexts(
+            self.settings, self.ledger, casting.model_table(self.settings), vars(self).get("gateway")
+        )
+
+    def close(self) -> None:
+        self._held.close()
