@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import ast
-import itertools
-import keyword
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from textwrap import dedent
 
 from pytest_recode.feedback import source
-from pytest_recode.feedback.inline_code import LEFT_OUT, left_out
 
 MEANINGS = {
     "T0": "structure: a piece is missing, or laid out otherwise than the design asks",
@@ -117,80 +112,16 @@ def _is_method(node: ast.stmt) -> bool:
 _FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"`([^`\n]+)`")
 _NAME = re.compile(r"[\w.\-/]+(?:\(\))?|[^\w\s]{1,2}")
-_STATEMENT = re.compile(
-    r"\s*(?:def \w+\(|class \w+.*:$|return\b.*[()\[\]=+*]|import \w+$|from [\w.]+ import |@\w+"
-    r"|(?:for|if|elif|while|with|try|else|except)\b.*:$)"
-)
+LEFT_OUT = "(code left out)"
 
 
 def words_only(text: str) -> str:
-    """`text` without code: fenced blocks, lines that are statements, and inline code beyond a name."""
-    text = _FENCED.sub("", text)
-    text = _INLINE.sub(lambda match: match[0] if _NAME.fullmatch(match[1]) else LEFT_OUT, text)
-    prose = [line for line in text.split("\n") if not _is_code(line)]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(prose)).strip()
+    """`text` without what Markdown marks as code: fenced blocks, and inline code beyond a name."""
+    text = _INLINE.sub(lambda match: match[0] if _NAME.fullmatch(match[1]) else LEFT_OUT, _FENCED.sub("", text))
+    return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
-def code_only(text: str) -> str:
-    """A correction without surrounding fences, and without text between them."""
-    fenced = re.finditer(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)^[ \t]*\1[ \t]*$", text, re.MULTILINE | re.DOTALL)
-    code = "\n\n".join(dedent(match[2]).strip("\n") for match in fenced)
-    return (code or re.sub(r"\A\s*(?:`{3,}|~{3,})[^\n]*\n", "", text)).strip("\n")
-
-
-def code_lines(text: str) -> list[str]:
-    """The lines of `text` that `words_only` or `left_out` changes, without their fences."""
-    unchanged = Counter(line.strip() for line in left_out(words_only(text)).split("\n"))
-    found = []
-    for line in text.split("\n"):
-        if unchanged[line.strip()]:
-            unchanged[line.strip()] -= 1
-        elif line.strip() and not line.lstrip().startswith(("```", "~~~")):
-            found.append(line.strip())
-    return found
-
-
-def _is_code(line: str) -> bool:
-    if _STATEMENT.match(line):
-        return not _is_prose(line)
-    tree = source.parse(line.strip().encode(errors="replace")).tree
-    for node in tree.body if tree is not None else ():
-        if isinstance(node, ast.AnnAssign) and node.value is None and isinstance(node.target, ast.Name):
-            if any(isinstance(part, ast.Call | ast.Subscript | ast.Attribute) for part in ast.walk(node.annotation)):
-                return True  # otherwise a heading such as "Shape: wrong"
-        elif not isinstance(node, ast.Expr):
-            return True
-        elif (
-            isinstance(node.value, ast.BoolOp | ast.Compare | ast.BinOp)
-            and " -" not in line
-            and _only_words(node.value)
-        ):
-            continue  # "mean and variance", "mass in grams", "re-normalise": the rest of a wrapped line of text
-        elif isinstance(node.value, ast.Call | ast.BinOp | ast.Compare | ast.Subscript | ast.Lambda | ast.BoolOp):
-            return True
-    return False
-
-
-def _is_prose(line: str) -> bool:
-    """Whether a line that begins like a statement is prose: it has two adjacent words, which Python has only in strings and comments,
-    or is a block's head with nothing but words ("with ties:")."""
-    bare = _QUOTED.sub(" ' ", line).partition("#")[0]
-    words = [match[0] for match in re.finditer(r"\w+|[^\w\s]", bare)]
-    beside = any(
-        one.isidentifier() and other.isidentifier() and not {one, other} & _KEYWORDS
-        for one, other in itertools.pairwise(words)
-    )
-    return beside or bool(re.fullmatch(r"\s*(?:for|if|elif|while|with) [^\W\d_]+:", line))
-
-
-_KEYWORDS = frozenset(keyword.kwlist)
-_QUOTED = re.compile(r"([\"'])(?:(?!\1)[^\\]|\\.)*\1")
-
-
-def _only_words(node: ast.expr) -> bool:
-    """Whether an expression is only names joined by and, or, in, is, not, and hyphens."""
-    joined = (ast.And, ast.Or, ast.In, ast.NotIn, ast.Is, ast.IsNot, ast.Not, ast.Sub)
-    parts = (ast.Name, ast.Load, ast.BoolOp, ast.Compare, ast.BinOp, ast.UnaryOp, *joined)
-    return all(
-        isinstance(part, parts) and (not isinstance(part, ast.Name) or "_" not in part.id) for part in ast.walk(node)
-    )
+def code_in(text: str) -> list[str]:
+    """The passages of `text` that `words_only` removes."""
+    inline = [match[0] for match in _INLINE.finditer(_FENCED.sub("", text)) if not _NAME.fullmatch(match[1])]
+    return [*(match[0] for match in _FENCED.finditer(text)), *inline]

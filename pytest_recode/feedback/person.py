@@ -14,7 +14,7 @@ from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
 from pytest_recode.feedback import source
 from pytest_recode.feedback.audit import faults, secrets_of
 from pytest_recode.feedback.levels import count, cut, tally
-from pytest_recode.feedback.model_answers import CATEGORIES, WORDS, code_lines
+from pytest_recode.feedback.model_answers import CATEGORIES, WORDS, code_in
 from pytest_recode.feedback.researcher import drafted, in_words, written
 from pytest_recode.task import Files, Parts, Task
 
@@ -108,13 +108,19 @@ def _written(item: FeedbackItem, given: Mapping[str, str]) -> FeedbackItem:
 
 def _lost(faulty: Callable[[str], tuple[str, ...]]) -> Callable[[str], str]:
     def lost(text: str) -> str:
-        code = code_lines(text)
+        code = code_in(text)
         if code:
             more = f" and {len(code) - 1} more" if len(code) > 1 else ""
-            return f"this contains code, which will be removed ({cut(code[0], MOST_LINE)}{more})"
+            return f"this contains code, which will be removed ({cut(_first_line(code[0]), MOST_LINE)}{more})"
         return next((f"this text {what}, which will be cut" for what in faulty(text)), "")
 
     return lost
+
+
+def _first_line(code: str) -> str:
+    """The first line of code, without the line that opens its fence."""
+    lines = [line.strip() for line in code.split("\n")]
+    return next((line for line in lines if line and not line.startswith(("```", "~~~"))), lines[0])
 
 
 def problem(field: str, text: str) -> str:

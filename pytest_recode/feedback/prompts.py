@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = "3"
+VERSION = "4"
 
 SYSTEM = """\
 You are a researcher and an author of the paper below. Someone is implementing its method in your repository, and \
@@ -74,8 +74,10 @@ code of that block and nothing else, whichever interface fails."""
 """Follows `ASK` where a part of a file is asked for."""
 
 AGAIN = """\
-No record could be read from that answer: {problems}. Answer once more, with one JSON object of the form that was asked for."""
+That answer is not as asked for:
+{problems}
+{accepted}Answer once more, with one JSON object of the form that was asked for."""
 
-AGAIN_IN_PART = """\
-Records of these interfaces are accepted and need not be given again: {accepted}. Still needed: {problems}. Answer with one JSON object of \
-the same form that holds only the records still needed. Fields of them that are not named here are accepted as well."""
+ACCEPTED = """\
+Records of these interfaces are accepted and need not be given again: {interfaces}.
+"""

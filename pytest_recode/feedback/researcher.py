@@ -10,7 +10,6 @@ from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
 from pytest_recode.feedback.audit import Secrets, audited, secrets_of
 from pytest_recode.feedback.causes import advice_in_words
 from pytest_recode.feedback.derived import Derivation, derivations, derive
-from pytest_recode.feedback.inline_code import left_out
 from pytest_recode.feedback.levels import render
 from pytest_recode.feedback.model_answers import WORDS, Style, words_only
 from pytest_recode.feedback.symptoms import wrong_values
@@ -108,20 +107,13 @@ def written(
     source: str,
     style: Style = Style(),  # noqa: B008  a frozen value
 ) -> Feedback:
-    """Create a Feedback: audited, without code unless `style` allows it, and cut to `level`. Its usage is zero.
+    """Create a Feedback: audited, and cut to `level`. Its usage is zero.
 
     Every researcher's feedback is created here.
     """
     found, audit = audited(items, hidden, turn.targets, style)
-    # After the audit, which must measure removed code, too
-    words = [name for name in WORDS if name not in style.may_have_code]
-    cleaned = tuple(_changed(item, {name: left_out(getattr(item, name)) for name in words}) for item in found)
-    text = render(turn.verdict, cleaned, level, turn.number, targets=task.targets, candidate=turn.targets)
-    return Feedback(level=level, text=text, turn=turn.number, items=cleaned, source=source, audit=audit)
-
-
-def _changed(item: FeedbackItem, fields: Mapping[str, Any]) -> FeedbackItem:
-    return replace(item, **fields)
+    text = render(turn.verdict, found, level, turn.number, targets=task.targets, candidate=turn.targets)
+    return Feedback(level=level, text=text, turn=turn.number, items=found, source=source, audit=audit)
 
 
 def recut(task: Task, turn: Turn, given: Feedback, level: int) -> Feedback:

@@ -28,7 +28,7 @@ from pytest_recode.records.record import usage
 from pytest_recode.records.run_directory import Lines
 from pytest_recode.records.transcript_lines import TurnLine
 
-VERSION = "2"
+VERSION = "3"
 SEED = 42
 """Seed of the sample, as in the original."""
 MOST_SECTION = 60_000
@@ -54,11 +54,14 @@ ASK = """\
 {sections}
 The interfaces, each of which needs one item for each time that the feedback speaks of it: {interfaces}."""
 
-AGAIN = "No item could be read from that answer: {problems}. Answer once more, with one JSON object of the form that was asked for."
+AGAIN = """\
+That answer is not as asked for:
+{problems}
+{accepted}Answer once more, with one JSON object of the form that was asked for."""
 
-AGAIN_IN_PART = """\
-Items of these interfaces are accepted and need not be given again: {accepted}. Still needed: {problems}. Answer with one JSON object of \
-the same form that holds only the items still needed. Fields of them that are not named here are accepted as well."""
+ACCEPTED = """\
+Items of these interfaces are accepted and need not be given again: {interfaces}.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,20 +154,22 @@ class ModelAnswer:
 
 def ask(model: Model, pair: Pair) -> ModelAnswer:
     """Ask about one pair; items that are missing or invalid are requested once more. Raises `ModelError`."""
-    found = Judgements(wanted=tuple(item["interface"] for item in pair.feedback["items"]))
+    wanted = tuple(item["interface"] for item in pair.feedback["items"])
+    found = Judgements(wanted=wanted, schema=schema(list(dict.fromkeys(wanted))))
     messages = prompt(pair)
     spent = Usage()
     answers: list[str] = []
     for _attempt in range(ATTEMPTS):
-        reply = model.complete(messages, schema=schema(list(dict.fromkeys(found.wanted))))
+        reply = model.complete(messages, schema=found.schema)
         spent += reply.usage
         answers.append(reply.text)
         found.add(reply.text)
-        problems = "; ".join(found.problems())
-        if not problems:
+        if not found.problems:
             break
-        text = (AGAIN_IN_PART if found.drafts else AGAIN).format(
-            accepted=", ".join(found.accepted()) or "none", problems=problems
+        accepted = ", ".join(found.accepted())
+        text = AGAIN.format(
+            problems="\n".join(f"- {each}" for each in found.problems),
+            accepted=ACCEPTED.format(interfaces=accepted) if accepted else "",
         )
         quoted = Message(role="assistant", content=reply.text[:MOST_SECTION] or "(empty)")
         messages = [*messages[:2], quoted, Message(role="user", content=text)]

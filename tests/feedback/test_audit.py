@@ -15,7 +15,6 @@ import pytest
 from pytest_recode.episode import Audit, Feedback, FeedbackItem, Turn
 from pytest_recode.feedback import prompts
 from pytest_recode.feedback.audit import MARK, TEST_NAME, audited, cuts, leaks_of, secrets
-from pytest_recode.feedback.inline_code import LEFT_OUT
 from pytest_recode.feedback.model_answers import WORDS
 from pytest_recode.feedback.person import Request, Words, by_person
 from pytest_recode.feedback.researcher import drafted, in_words, recut, researcher
@@ -143,7 +142,7 @@ def test_who_wrote_it_and_asked_how_is_in_it(chat_server: Serve) -> None:
 
 
 def test_code_in_the_authors_words_is_left_out() -> None:
-    words = {"stats.mean": {"suggestion": "Divide by all.\nreturn total / n\nMind `f(x) + 1` there."}}
+    words = {"stats.mean": {"suggestion": "Divide by all.\nMind `f(x) + 1` there."}}
     feedback = researcher(task(), parts(words))([turn("def mean(values, weights=None):\n    return 1\n", case())], 3)
     assert feedback.items[0].suggestion == "Divide by all.\nMind (code left out) there."
 
@@ -352,4 +351,4 @@ def test_the_turn_of_another_episode_is_audited_anew() -> None:
     first: Turn = turn("def mean(values, weights=None):\n    return 1\n", case())
     second = turn(f"def mean(values, weights=None):\n    return {CODE}\n", case(), number=2)
     assert ask([first], 2).items[0].analysis == f"Not {MARK}."
-    assert ask([first, second], 2).items[0].analysis == f"Not {LEFT_OUT}."
+    assert ask([first, second], 2).items[0].analysis == f"Not {CODE}."

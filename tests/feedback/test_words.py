@@ -1,49 +1,27 @@
-"""What is taken for code in words, and what is not: people write headers, and lines that go on from the one before."""
+"""What Markdown marks as code is taken out of words, and nothing else."""
 
 from __future__ import annotations
 
 import pytest
 
-from pytest_recode.feedback.model_answers import code_lines, words_only
+from pytest_recode.feedback.model_answers import code_in, words_only
 
 
 @pytest.mark.parametrize(
-    "line",
+    "text",
     [
-        *("Note: rescale", "Shape: wrong", "Units: metres", "Loss: L1/L2", "# What is wrong"),
-        *("for each row:", "if weights are absent:", "with ties:", "if empty:", "class imbalance matters:"),
-        *("mass in grams", "mean and variance", "re-normalise", "not finite", "return the mean (not the sum)"),
-        "It's not the mean (don't divide), it's the sum:",
-        "if you can't divide (by zero), don't:",
+        "Note: rescale\nfor each row:\nif weights are absent:",
+        "That is x squared over 4, x ** 4 / 4, (n - 1) / 2 or log(1 - p).",
+        "Use `a` + `b` * `c` - `d` / `e`, not `np.sqrt()`, nor `src/a.py`.",
+        "return the mean (not the sum)",
     ],
 )
-def test_a_line_of_words_stays(line: str) -> None:
-    assert words_only(f"Two things.\n{line}\nThat is all.") == f"Two things.\n{line}\nThat is all."
-    assert code_lines(line) == []
+def test_words_stay(text: str) -> None:
+    assert words_only(text) == text
+    assert code_in(text) == []
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        *(
-            "return x / TWO",
-            "x = y",
-            "total += w",
-            "def f(x):",
-            "class Foo(Bar):",
-            "for x in xs:",
-            "for i in range(n):",
-        ),
-        *("if x > 0:", "if x is None:", "else:", "try:", "except ValueError:", "import numpy", "from a import b"),
-        *("a.b(c)", "x[0]", "x / y", "a - b", "lambda x: x", "return foo(a,", "@cache", "w: np.ndarray"),
-        *("with open('no code at all') as f:", 'return f"no code at all {x}"', "return np.sum(x)  # the sum of it"),
-    ],
-)
-def test_a_line_of_code_goes(line: str) -> None:
-    assert words_only(f"Two things.\n{line}\nThat is all.") == "Two things.\nThat is all."
-    assert code_lines(f"Two things.\n{line}\nThat is all.") == [line]
-
-
-def test_what_goes_can_be_named() -> None:
-    text = "So:\n```python\nx = 1\n```\nUse `a[0]` and `a`.\nUse `a`.\nx = 2"
-    assert code_lines(text) == ["x = 1", "Use `a[0]` and `a`.", "x = 2"]
+def test_blocks_and_inline_code_beyond_a_name_go_and_can_be_named() -> None:
+    text = "So:\n```python\nx = 1\n```\nUse `a[0]` and `a`.\n~~~\nleft open"
+    assert words_only(text) == "So:\n\nUse (code left out) and `a`."
+    assert code_in(text) == ["```python\nx = 1\n```", "~~~\nleft open", "`a[0]`"]
