@@ -50,8 +50,8 @@ class Audit:
     """Passages of a feedback that repeated secret text, before `cut` of them were removed.
 
     A run is a number of consecutive tokens that are in the reference (or tests) but neither in the brief nor in the candidate. A share is
-    the part of the feedback's tokens in runs long enough to be cut, 0 to 1 (feedback/audit.py). `encoded` passages were in another form
-    than the secret, or were not natural language.
+    the part of the feedback's tokens in runs long enough to be cut, 0 to 1 (feedback/audit.py). `encoded` passages were no natural
+    language; earlier versions also counted some in which they decoded a secret.
     """
 
     reference_run: int = 0

@@ -15,9 +15,8 @@ from itertools import chain
 from typing import Any
 
 from pytest_recode.episode import Audit, FeedbackItem
-from pytest_recode.feedback.encoded import Hidden, encoded, no_language, unbroken
-from pytest_recode.feedback.hidden_names import Names, named, names_of, written
-from pytest_recode.feedback.leaks import Repeated, Span, repeated, tokenised, words_of
+from pytest_recode.feedback.hidden_names import named, names_of
+from pytest_recode.feedback.leaks import Repeated, Secret, Span, repeated, secret, tokenised, words_of
 from pytest_recode.feedback.model_answers import WORDS, Style
 from pytest_recode.feedback.symptoms import PHRASES
 from pytest_recode.task import Files, Oracle, Parts
@@ -33,8 +32,13 @@ REFERENCE, TESTS, TEST_NAME, NO_LANGUAGE = (
 )
 """Problems of a text, as predicates: the field's name is the subject."""
 CATEGORY = "names the category of the fault"
-UNBROKEN = "holds characters without a space that are longer than any word"
-ENCODED = ", in another form than they have"
+
+# Sequences that no sentence has. Chinese and Japanese separate sentences only by their own stops.
+_UNBROKEN = re.compile(r"[^\s\u2026\u3000-\u301f\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f]{120,}")
+_MIXED = re.compile(r"[A-Za-z0-9]{24,}")
+_PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+PIECE = 2.4
+"""Minimum mean length of the words and numbers in a name; those in digits of base 16 and 64 are shorter."""
 
 MOST_FILE = 1024 * 1024
 MOST_FILES = 4 * MOST_FILE
@@ -58,9 +62,9 @@ _CATEGORY = re.compile(
 class Secrets:
     """What the text of a task's feedback must not repeat, and what its agents may know."""
 
-    reference: Hidden  # and other hidden files, which repeat the solution
-    tests: Hidden
-    names: Names  # of the hidden tests
+    reference: Secret  # and other hidden files, which repeat the solution
+    tests: Secret
+    names: frozenset[str]  # of the hidden tests
     brief: tuple[Sequence[str], ...]  # tokens of each text
 
 
@@ -69,8 +73,8 @@ def secrets(parts: Parts, oracle: Oracle) -> Secrets:
     reference = dict.fromkeys(chain(texts(parts.reference).values(), texts(beside).values()))  # search each copy once
     repo = texts(parts.repo).values()
     return Secrets(
-        reference=Hidden(tuple(reference)),
-        tests=Hidden(tuple(texts(tests).values())),
+        reference=secret(reference),
+        tests=secret(texts(tests).values()),
         names=names_of(texts({path: data for path, data in tests.items() if path.endswith(".py")}).values()),
         brief=tuple(map(words_of, (parts.instruction, parts.paper or "", " ".join(PHRASES), *repo))),
     )
@@ -105,7 +109,7 @@ def audited(
     """
     known = _known(hidden, candidate)
     shown = []
-    total = cut = hidden_passages = reference_tokens = tests_tokens = reference_run = tests_run = 0
+    total = cut = no_text = reference_tokens = tests_tokens = reference_run = tests_run = 0
     for item in items:
         fields: dict[str, Any] = {}
         for name in WORDS:
@@ -114,7 +118,7 @@ def audited(
             fields[name] = _without(words, found.spans)
             total += len(tokenised(words))
             cut += len(found.spans)
-            hidden_passages += len(found.disguised)
+            no_text += len(found.no_text)
             reference_tokens += _tokens(found.reference)
             tests_tokens += _tokens(found.tests)
             reference_run = max(reference_run, found.reference.longest)
@@ -126,44 +130,44 @@ def audited(
         tests_run=tests_run,
         tests_share=_share(tests_tokens, total),
         cut=cut,
-        encoded=hidden_passages,
+        encoded=no_text,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """What the audit found in one field. `spans` are cut; `disguised` are those of them that repeat a secret in another form, or are no language."""
+    """What the audit found in one field. `spans` are cut; `no_text` are those of them that are no natural language."""
 
     reference: Repeated
     tests: Repeated
-    disguised: Sequence[Span]
+    no_text: Sequence[Span]
     spans: Sequence[Span]
 
 
 def _found(name: str, words: str, hidden: Secrets, known: Sequence[Sequence[str]], style: Style) -> _Found:
-    reference = repeated(words, hidden.reference.plain, known)
-    tests = repeated(words, hidden.tests.plain, known)
+    reference = repeated(words, hidden.reference, known)
+    tests = repeated(words, hidden.tests, known)
     free = name in style.may_have_code
-    names = () if free and style.test_output else named(words, hidden.names, known)
-    disguised = _joined(
-        [
-            *(() if free else _beside(encoded(words, hidden.reference, known), reference.spans)),
-            *(() if free and style.test_output else _beside(encoded(words, hidden.tests, known), tests.spans)),
-            *_beside([each.span for each in names if not each.plain], tests.spans),
-            *(() if free else no_language(words, known)),
-            *unbroken(words),
-        ]
-    )
+    no_text = _joined([*no_language(words, known)])
     spans = _joined(
         [
             *(() if free else reference.spans),
-            *(() if free and style.test_output else tests.spans),
-            *(each.span for each in names),
-            *disguised,
+            *(() if free and style.test_output else (*tests.spans, *named(words, hidden.names, known))),
+            *no_text,
             *_categories(words),
         ]
     )
-    return _Found(reference=reference, tests=tests, disguised=disguised, spans=spans)
+    return _Found(reference=reference, tests=tests, no_text=no_text, spans=spans)
+
+
+def no_language(text: str, known: Sequence[Sequence[str]]) -> Iterator[Span]:
+    """Sequences of characters that are longer than any word, formula or address, or neither words nor names, unless the agent knows them."""
+    for match in _MIXED.finditer(text):
+        short = len(match[0]) < PIECE * len(_PIECES.findall(match[0]))
+        if short and not any(match[0].casefold() in tokens for tokens in known):
+            yield Span(match.start(), match.end(), 1)
+    for match in _UNBROKEN.finditer(text):
+        yield Span(match.start(), match.end(), 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +201,7 @@ def cuts(
                         interface=item.interface,
                         field=name,
                         passage=words[span.start : span.end],
-                        reasons=tuple(dict.fromkeys(reasons)) or (UNBROKEN,),
+                        reasons=tuple(dict.fromkeys(reasons)),
                     )
                 )
     return tuple(made)
@@ -236,8 +240,8 @@ def leaks_of(parts: Parts) -> tuple[str, ...]:
                     f"feedback.yaml: {interface}.{name} {what}, which will be cut: {_on_one_line(words, span)!r}"
                 )
         correction = fields.get("correction", "")
-        for each in written(correction, hidden.names):
-            passage = _on_one_line(correction, each.span)
+        for span in named(correction, hidden.names):
+            passage = _on_one_line(correction, span)
             found.append(f"feedback.yaml: {interface}.correction {TEST_NAME}: {passage!r}; write it without the name")
     return tuple(found)
 
@@ -248,13 +252,9 @@ def _on_one_line(text: str, span: Span) -> str:
 
 def _faults(words: str, hidden: Secrets, known: Sequence[Sequence[str]]) -> Iterator[tuple[str, Span]]:
     """Yield each problem of a text with its passage."""
-    both = ((REFERENCE, hidden.reference), (TESTS, hidden.tests))
-    for what, theirs in both:
-        plain = repeated(words, theirs.plain, known).spans
-        yield from ((what, span) for span in plain)
-        yield from ((what + ENCODED, span) for span in _joined(_beside(encoded(words, theirs, known), plain)))
-    for each in named(words, hidden.names, known):
-        yield TEST_NAME + ("" if each.plain else ", in another form"), each.span
+    for what, theirs in ((REFERENCE, hidden.reference), (TESTS, hidden.tests)):
+        yield from ((what, span) for span in repeated(words, theirs, known).spans)
+    yield from ((TEST_NAME, span) for span in named(words, hidden.names, known))
     yield from ((NO_LANGUAGE, span) for span in no_language(words, known))
 
 
@@ -266,11 +266,6 @@ def visible(words: str) -> str:
 def _categories(words: str) -> Iterator[Span]:
     for match in _CATEGORY.finditer(words):
         yield Span(match.start(), match.end(), 1)
-
-
-def _beside(spans: Sequence[Span], plain: Sequence[Span]) -> list[Span]:
-    """The spans that do not lie in a span of `plain`: a line of short names also matches without its spaces."""
-    return [span for span in spans if not any(each.start <= span.start and span.end <= each.end for each in plain)]
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:

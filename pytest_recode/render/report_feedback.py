@@ -123,7 +123,7 @@ def _leaks(rows: Rows, transcripts: TranscriptReader) -> Table | None:
         rows=tuple(lines),
         notes=(
             "longest: consecutive tokens that instruction, paper, repository and candidate do not have",
-            "encoded: passages that are encoded or not natural language; in no longest run and no share",
+            "encoded: passages that are no natural language; in no longest run and no share",
         ),
         found=("leaked", "passages"),
     )

@@ -23,6 +23,7 @@ from pytest_recode.records.checkpoint import Checkpoint
 from pytest_recode.records.checkpoint_file import dump, load
 from pytest_recode.task import Beside, Oracle, Parts
 from tests.chat_server import ChatServer, Script, say
+from tests.feedback.honest import HONEST
 from tests.feedback.scene import REFERENCE, STUB, case, parts, task, turn
 from tests.feedback.test_bundled_tasks import TASKS, candidate, failed, read
 from tests.feedback.test_researcher import FAILED, answer, model, record
@@ -102,7 +103,9 @@ def test_what_the_candidate_has_is_no_leak() -> None:
 
 
 def test_what_is_no_sentence_and_what_names_a_category_is_cut() -> None:
-    assert audit("x" * 150)[0] == MARK
+    assert audit("x" * 150) == (MARK, Audit(cut=1, encoded=1))
+    digits = base64.b64encode(b"return sum(values) / n").decode()
+    assert audit(f"Decode {digits} there.")[0].startswith(f"Decode {MARK}")
     assert audit("A fault (category T2) of yours; error type: T1.")[0] == f"A fault {MARK} of yours; {MARK}."
     assert audit("The relaxation time T1 and T2 differ.")[1].cut == 0
 
@@ -174,27 +177,16 @@ FORMS = {
     "in an id": f"test_stats.py::{NAME}[2]",
     "in backticks": f"`{NAME}`",
     "in capitals": NAME.upper(),
-    "with spaces": "test mean of unequal weights",
-    "with hyphens": "Test-mean-of-unequal-weights",
-    "over two lines": "test mean of\nunequal weights",
-    "with camel humps": "testMeanOfUnequalWeights",
     "in letters that look alike": NAME.replace("e", "\u0435"),
-    "word by word": "`test` `mean` `of` `unequal` `weights`",
-    "backwards": NAME[::-1],
-    "in rot13": "grfg_zrna_bs_hardhny_jrvtugf",
-    "letter by letter": " ".join(NAME),
-    "in base64": base64.b64encode(NAME.encode()).decode(),
 }
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_the_name_of_a_hidden_test_is_cut(form: str) -> None:
     words, found = audit(f"The case {form} fails.")
-    assert MARK in words
-    assert words.startswith("The case ")
-    assert words.endswith(" fails.")
-    assert not {"unequal", "lauqenu"} & set(re.findall("[a-z]+", words.lower()))
-    assert found.cut == 1
+    told = re.sub(f"{NAME}|{NAME.upper()}|{FORMS['in letters that look alike']}", lambda _: MARK, form)
+    assert words == f"The case {told} fails."
+    assert found == Audit(cut=1)
 
 
 @pytest.mark.parametrize(
@@ -261,17 +253,18 @@ def test_a_model_that_names_a_hidden_test_is_asked_again(chat_server: Serve) -> 
 
 def test_the_name_of_a_hidden_test_is_reported_to_the_author() -> None:
     """By validation, and by the preview of an answer."""
-    other = "Test-mean-of-unequal-weights"
-    its = parts({"stats.mean": {"analysis": f"See {NAME}.", "suggestion": f"Mind {other}."}})
-    assert leaks_of(its) == (
-        f"feedback.yaml: stats.mean.analysis {TEST_NAME}, which will be cut: '{NAME}'",
-        f"feedback.yaml: stats.mean.suggestion {TEST_NAME}, in another form, which will be cut: '{other}'",
-    )
+    its = parts({"stats.mean": {"analysis": f"See {NAME}."}})
+    assert leaks_of(its) == (f"feedback.yaml: stats.mean.analysis {TEST_NAME}, which will be cut: '{NAME}'",)
     its = parts({"stats.mean": {"correction": f"def mean(values):  # as {NAME} wants it\n    ..."}})
     assert leaks_of(its) == (f"feedback.yaml: stats.mean.correction {TEST_NAME}: '{NAME}'; write it without the name",)
     item = FeedbackItem(interface="stats.mean", analysis=f"See {NAME}.")
     [cut] = cuts([item], secrets(its, Oracle()), {})
     assert (cut.field, cut.passage, cut.reasons) == ("analysis", NAME, (TEST_NAME,))
+
+
+@pytest.mark.parametrize("words", HONEST)
+def test_honest_texts_stay(words: str) -> None:
+    assert audit(words)[0] == words
 
 
 # -- the category --------------------------------------------------------------------------------------------------

@@ -72,10 +72,10 @@ def test_a_model_is_told_that_a_correction_is_the_part(tasks: dict[str, Task]) -
         "analysis": "Two.",
         "suggestion": "Three.",
     }
-    answer = json.dumps({"feedbacks": [{**record, "correction": part}]})
+    answer = json.dumps({"feedbacks": [{**record, "correction": part, "caused_by": ""}]})
     answers = Answers(rules=Rules(failing=(NAMES[0],)))
     answers.add(answer)
-    assert answers.drafts[NAMES[0]][0].usable["correction"] == "delta = other.mean - self.mean\nmean = self.mean"
+    assert answers.records[NAMES[0]][0]["correction"] == "delta = other.mean - self.mean\nmean = self.mean"
 
 
 def test_a_part_that_was_not_written_is_told(tasks: dict[str, Task]) -> None:
