@@ -59,6 +59,7 @@ class Settings:
     feedback_model: str | None = None
     feedback_scope: str = "failing"  # or "all"
     feedback_code: str = "L4"  # or "L1", "L2", "L3"
+    feedback_writer: str = "with-reference"  # or "without-reference"
     feedback_from: str = "auto"  # or "person", "files"
     agent: str = "recode"
     attempts: int = 1

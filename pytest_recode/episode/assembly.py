@@ -293,6 +293,7 @@ class Stage:
         style = Style(
             scope=settings.feedback_scope,
             code_from=int(settings.feedback_code[1:]),
+            writer=settings.feedback_writer,
             test_output=settings.test_output == "full",
         )
         return researcher(plan.task, self.parts, model, style)

@@ -38,6 +38,7 @@ def setup(settings: Settings) -> SettingsRecord:
         "feedback_from": settings.feedback_from,
         "feedback_scope": settings.feedback_scope,
         "feedback_code": settings.feedback_code,
+        "feedback_writer": settings.feedback_writer,
         "researcher_prompt": prompts.VERSION,
     }
 
@@ -60,7 +61,12 @@ def check_setup(then: EpisodeFacts, plan: Plan, settings: Settings, digest: str)
 def check_settings(then: EpisodeFacts, settings: Settings) -> None:
     """Raises `UserError` if the record or facts `then` are of a run with other settings."""
     now: dict[str, Any] = {**setup(settings), "agent": settings.agent, "feedback-model": settings.feedback_model}
-    was: dict[str, Any] = {**then["settings"], "agent": then["agent"], "feedback-model": then.get("feedback_model")}
+    was: dict[str, Any] = {
+        "feedback_writer": "with-reference",
+        **then["settings"],
+        "agent": then["agent"],
+        "feedback-model": then.get("feedback_model"),
+    }
     for each in (now, was):  # records of earlier versions have the numbers that were asked for
         each |= fixed(each["agent"], then["feedback"])
     for key in now.keys() - NOT_COMPARED:
@@ -100,7 +106,14 @@ def episode_facts(plan: Plan, settings: Settings, cast: Cast, sandbox: Sandbox, 
     }
 
 
-_OF_FEEDBACK = ("researcher_prompt", "feedback_from", "feedback_scope", "feedback_code", "test_output")
+_OF_FEEDBACK = (
+    "researcher_prompt",
+    "feedback_from",
+    "feedback_scope",
+    "feedback_code",
+    "feedback_writer",
+    "test_output",
+)
 """Settings that matter only once there is feedback."""
 
 

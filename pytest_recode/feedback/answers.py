@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import Any
 
-from pytest_recode.feedback import source
+from pytest_recode.feedback import prompts, source
 from pytest_recode.feedback.json_answers import Record, read
 from pytest_recode.feedback.levels import cut
 from pytest_recode.feedback.model_answers import CATEGORIES, FIELDS, WORDS, Part, part_of, words_only
@@ -78,8 +78,9 @@ class Answers:
     problems: tuple[str, ...] = ()
     unfinished: frozenset[str] = frozenset()  # interfaces with records that should be better
 
-    def add(self, text: str) -> None:
-        """Add an answer. Its records of an interface replace those of an earlier answer, if these should be better."""
+    def add(self, text: str) -> str:
+        """Add an answer. Its records of an interface replace those of an earlier answer, if these should be better. Returns the text
+        that asks again, or ""."""
         done = self.accepted()
         answer = read(text, schema(self.rules.known))
         new: dict[str, list[Fields]] = {}
@@ -100,6 +101,7 @@ class Answers:
             *((f"there is no record for {', '.join(missing)}",) if missing else ()),
         )
         self.unfinished = frozenset(named)
+        return prompts.again(self.problems, self.accepted())
 
     def accepted(self) -> tuple[str, ...]:
         """Interfaces whose records are complete."""
@@ -156,7 +158,7 @@ class Answers:
         problems = []
         for name, cause in causes.items():
             what = ""
-            if _goes_round(name, causes):
+            if goes_round(name, causes):
                 what = "has a record whose caused_by leads back to it"
             elif cause in self.rules.others and cause not in self.records:
                 what = f"has a record whose caused_by is {cause}, of which there is no record"
@@ -172,7 +174,7 @@ class Answers:
 _PIECE = "is a part of a definition: give the whole definition"
 
 
-def _goes_round(name: str, causes: Mapping[str, str]) -> bool:
+def goes_round(name: str, causes: Mapping[str, str]) -> bool:
     """Whether the causes lead from `name` back to it. An interface that only leads to such a cycle keeps its cause."""
     at = name
     for _ in causes:

@@ -11,37 +11,22 @@ of the candidate and the verdict. Feedback on such a prompt says so in `Feedback
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
-from pytest_recode.faults import ModelError, ModelFault
 from pytest_recode.feedback import prompts, source
 from pytest_recode.feedback.answers import Answers, Rules, schema
 from pytest_recode.feedback.audit import TEST_NAME, TESTS, faults, secrets_of
+from pytest_recode.feedback.conversation import Result, converse
 from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.interfaces import file_of, path_within
-from pytest_recode.feedback.levels import cut
-from pytest_recode.feedback.model_answers import Part, Style, part_of
-from pytest_recode.feedback.model_prompt import Lengths, Refusals, fitting, longest_lengths, prompt, sound
+from pytest_recode.feedback.model_answers import WITHOUT_REFERENCE, Part, Style, part_of
+from pytest_recode.feedback.model_prompt import Lengths, Refusals, longest_lengths, prompt, sections, sound
 from pytest_recode.feedback.researcher import written
-from pytest_recode.models import Message, Model, Usage
+from pytest_recode.feedback.without_reference import without_reference
+from pytest_recode.models import Message, Model
 from pytest_recode.task import Files, Parts, Task
-
-MOST_QUOTED = 20_000
-"""Maximum characters of an invalid answer that the next prompt repeats."""
-ATTEMPTS = 2
-"""Maximum number of calls per failed turn."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """The result of the calls: the items, whether the model wrote any of them, whether a prompt was shortened, and the usage."""
-
-    items: tuple[FeedbackItem, ...]
-    by_model: bool
-    shortened: bool
-    usage: Usage
 
 
 def by_model(model: Model, task: Task, parts: Parts, style: Style = Style()) -> Researcher:  # noqa: B008  a frozen value
@@ -59,10 +44,15 @@ def by_model(model: Model, task: Task, parts: Parts, style: Style = Style()) -> 
         derived = derive(task, parts, turn.targets, turn.verdict)
         if level == 0 or not derived:
             return written(task, hidden(), turn, level, derived, "derived")
-        result = _ask(model, task, parts, turn, derived, style, faults(hidden(), turn.targets), refusals)
+        if style.writer == WITHOUT_REFERENCE:
+            result = without_reference(model, task, parts, turn, derived, style, refusals)
+        else:
+            result = _ask(model, task, parts, turn, derived, style, faults(hidden(), turn.targets), refusals)
         given = written(task, hidden(), turn, level, result.items, "model" if result.by_model else "derived", style)
-        version = f"{prompts.VERSION} (shortened)" if result.shortened else prompts.VERSION
-        return replace(given, model=model.name, prompt=version, usage=result.usage)
+        version = [prompts.VERSION]
+        version += [f"({style.writer})"] if style.writer == WITHOUT_REFERENCE else []
+        version += ["(shortened)"] if result.shortened else []
+        return replace(given, model=model.name, prompt=" ".join(version), usage=result.usage)
 
     return answer
 
@@ -98,39 +88,18 @@ def _ask(
         whole=parts.slot is None and not style.may_have_code,
         part=lambda interface, code: _part(interface, code, task, turn.targets),
     )
-    form = schema(rules.known)
     answers = Answers(rules=rules)
-    usage = Usage()
-    longest = lengths = longest_lengths(task, parts, turn.targets, turn.verdict, style)
-    before, again = "", ""
 
-    def messages(most: Lengths) -> list[Message]:
-        within = Lengths(min(most.background, lengths.background), most.candidate)
-        first = prompt(task, parts, turn.targets, turn.verdict, style, within)
-        if not again:
-            return first
-        quoted = cut(before, min(most.background, MOST_QUOTED)) if most.background else "(left out)"
-        return [*first, Message(role="assistant", content=quoted or "(empty)"), Message(role="user", content=again)]
+    def ask(most: Lengths) -> list[Message]:
+        return prompt(task, parts, turn.targets, turn.verdict, style, most)
 
-    for attempt in range(ATTEMPTS):
-        try:
-            most = lengths._replace(background=max(lengths.background, min(len(before), MOST_QUOTED)))
-            reply, most = fitting(model, messages, most, form, refusals)
-        except ModelError as error:
-            if not attempt or error.fault is not ModelFault.CONTEXT:
-                raise
-            break  # what the first answer lacks is derived
-        lengths = Lengths(*map(min, lengths, most))
-        usage += reply.usage
-        answers.add(reply.text)
-        if not answers.problems:
-            break
-        before, again = reply.text, _again(answers)
+    longest = longest_lengths(sections(task, parts, turn.targets, turn.verdict, style))
+    calls = converse(model, schema(rules.known), ask, longest, refusals, answers.add)
     return Result(
         items=_items(answers, derived),
         by_model=bool(answers.records),
-        shortened=lengths != longest,
-        usage=usage,
+        shortened=calls.shortened,
+        usage=calls.usage,
     )
 
 
@@ -139,14 +108,6 @@ def _part(interface: str, code: str, task: Task, candidate: Files) -> Part:
     if file is None:
         return part_of(code)
     return part_of(code, path_within(interface, file), source.parse(candidate.get(file)))
-
-
-def _again(answers: Answers) -> str:
-    accepted = ", ".join(answers.accepted())
-    return prompts.AGAIN.format(
-        problems="\n".join(f"- {each}" for each in answers.problems),
-        accepted=prompts.ACCEPTED.format(interfaces=accepted) if accepted else "",
-    )
 
 
 def _items(answers: Answers, derived: Sequence[FeedbackItem]) -> tuple[FeedbackItem, ...]:

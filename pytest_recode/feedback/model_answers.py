@@ -22,12 +22,16 @@ WORDS = ("description", "analysis", "suggestion")
 FIELDS = ("category", *WORDS, "correction")
 
 
+WITHOUT_REFERENCE = "without-reference"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Style:
     """What a model researcher may comment on, and how. The defaults are this project's; RECODE-H's researcher has the other values."""
 
     scope: str = "failing"  # or "all": also differences of passing interfaces
     code_from: int = 4  # lowest level whose text may contain code; 1: all text may
+    writer: str = "with-reference"  # or `WITHOUT_REFERENCE`: whether who writes the words sees the reference
     test_output: bool = False  # whether agent and researcher read the hidden tests' own output
 
     @property

@@ -75,11 +75,10 @@ def fitting(
         most = most.shorter()
 
 
-def longest_lengths(task: Task, parts: Parts, candidate: Files, verdict: Verdict, style: Style) -> Lengths:
+def longest_lengths(material: Mapping[str, str]) -> Lengths:
     """Characters of the longest sections that may be shortened."""
-    sections = _sections(task, parts, candidate, verdict, style)
     background, of_candidate = (
-        min(MOST_SECTION, max(len(sections[name]) for name in names)) for names in (_BACKGROUND, _OF_CANDIDATE)
+        min(MOST_SECTION, max(len(material[name]) for name in names)) for names in (_BACKGROUND, _OF_CANDIDATE)
     )
     return Lengths(background, of_candidate)
 
@@ -93,16 +92,8 @@ def prompt(
     most: Lengths = Lengths(MOST_SECTION, MOST_SECTION),  # noqa: B008
 ) -> list[Message]:
     """The messages for the model. A pure function, so that a run can be repeated."""
-    sections = _sections(task, parts, candidate, verdict, style)
-    longest = dict.fromkeys(_BACKGROUND, most.background) | dict.fromkeys(_OF_CANDIDATE, most.candidate)
-    # No text can contain its own digest, so no section can forge its END.
-    key = hashlib.sha256("\0".join(sections.values()).encode(errors="surrogatepass")).hexdigest()[:16]
-    shown = [
-        prompts.SECTION.format(name=name, key=key, text=_bounded(text, longest.get(name, MOST_SECTION)))
-        for name, text in sections.items()
-        if text
-    ]
-    ask = prompts.ASK.format(sections="\n".join(shown), interfaces=", ".join(verdict.failing_interfaces))
+    key, text = framed(sections(task, parts, candidate, verdict, style), most)
+    ask = prompts.ASK.format(sections=text, interfaces=", ".join(verdict.failing_interfaces))
     if style.scope == "all" and (others := sound(verdict)):
         ask += prompts.OTHERS.format(interfaces=", ".join(others))
     return [
@@ -111,14 +102,27 @@ def prompt(
     ]
 
 
-def _sections(task: Task, parts: Parts, candidate: Files, verdict: Verdict, style: Style) -> dict[str, str]:
+def framed(material: Mapping[str, str], most: Lengths) -> tuple[str, str]:
+    """The key of the sections' marks, and the sections between them."""
+    longest = dict.fromkeys(_BACKGROUND, most.background) | dict.fromkeys(_OF_CANDIDATE, most.candidate)
+    # No text can contain its own digest, so no section can forge its END.
+    key = hashlib.sha256("\0".join(material.values()).encode(errors="surrogatepass")).hexdigest()[:16]
+    shown = [
+        prompts.SECTION.format(name=name, key=key, text=_bounded(text, longest.get(name, MOST_SECTION)))
+        for name, text in material.items()
+        if text
+    ]
+    return key, "\n".join(shown)
+
+
+def sections(task: Task, parts: Parts, candidate: Files, verdict: Verdict, style: Style) -> dict[str, str]:
     """The material of the prompt, by name."""
     return {
         "PAPER": parts.paper or "",
         "INSTRUCTION": parts.instruction,
-        "REPOSITORY": _repository(parts),
-        "REFERENCE": _files(parts.reference, task.targets),
-        "CANDIDATE": _files(candidate, task.targets),
+        "REPOSITORY": repository(parts),
+        "REFERENCE": shown_files(parts.reference, task.targets),
+        "CANDIDATE": shown_files(candidate, task.targets),
         "VERDICT": tally(verdict) + (test_output.full(verdict, task.targets) if style.test_output else ""),
     }
 
@@ -141,7 +145,7 @@ def _system(style: Style, key: str) -> str:
     return prompts.SYSTEM.format(key=key, records=prompts.RECORDS[style.scope], words=words, tests=tests)
 
 
-def _repository(parts: Parts) -> str:
+def repository(parts: Parts) -> str:
     """The files of the repository, with the functions and classes of each."""
     lines = []
     for path, data in parts.repo.items():
@@ -151,7 +155,8 @@ def _repository(parts: Parts) -> str:
     return "\n".join(lines)
 
 
-def _files(files: Files, names: Sequence[str]) -> str:
+def shown_files(files: Files, names: Sequence[str]) -> str:
+    """The text of each file below its name."""
     shown = []
     for name in names:
         text = files[name].decode(errors="replace") if name in files else "(no such file)"

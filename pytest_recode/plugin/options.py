@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Option(NamedTuple):
-    """`kind`: text, texts (repeatable), environments, limits, budgets, conditions (repeatable), count, number, seconds, percent, seed, shard, address, cassette, output, scope, level, progress, researcher, flag, path."""
+    """`kind`: text, texts (repeatable), environments, limits, budgets, conditions (repeatable), count, number, seconds, percent, seed, shard, address, cassette, output, scope, writer, level, progress, researcher, flag, path."""
 
     name: str
     kind: str
@@ -67,6 +67,7 @@ GROUPS: Mapping[str, tuple[Option, ...]] = {
         Option("feedback-from", "researcher", "auto", "WHO", "Who writes the feedback: auto (--recode-feedback-model, otherwise the task's feedback.yaml, otherwise derived feedback), person (you, in this terminal), or files (you, by files in DIR/feedback: the run waits for them)."),
         Option("feedback-scope", "scope", "failing", "WHAT", "What --recode-feedback-model may comment on: failing (faults of failing interfaces), or all (every difference from the reference, also in passing interfaces). Default with recode-h: all."),
         Option("feedback-code", "level", "L4", "LEVEL", "Lowest level whose text by --recode-feedback-model may contain code: L4 (only the correction), or L1, L2, L3 (also the text fields from this level on; code of the reference is then not cut from them). Default with recode-h: L1."),
+        Option("feedback-writer", "writer", "with-reference", "HOW", "Whether --recode-feedback-model sees the reference while it writes: with-reference (one call, as RECODE-H), or without-reference (two calls: one sees the reference and gives names and numbers only, the other writes the text from these, the brief and the candidate)."),
         Option("test-output", "output", "none", "WHAT", "Output of the hidden tests in feedback of every level: none, or full, which quotes tests and inputs. Default with recode-h: full."),
         Option("replay-feedback", "path", None, "RUN", "Instead of episodes, replay each turn with feedback of the run in the directory RUN from its starting point, with that feedback cut to the levels of --recode-feedback (L0 … L4). Each replay is one turn, with RUN's models, agent and settings."),
     ),
@@ -281,6 +282,11 @@ _CHECKS: dict[str, tuple[Callable[[str], Any], Callable[[Any], bool], str]] = {
     "seed": (int, lambda n: 0 <= n < 2**64, "a whole number from 0 to 2**64 - 1"),
     "shard": (_shard, lambda _: True, "K/N with whole numbers from 1 and K up to N, such as 3/8"),
     "scope": (str, lambda what: what in {"failing", "all"}, "failing or all"),
+    "writer": (
+        str,
+        lambda how: how in {"with-reference", "without-reference"},
+        "with-reference or without-reference",
+    ),
     "level": (str, lambda level: level in {"L1", "L2", "L3", "L4"}, "L1, L2, L3 or L4"),
     "cassette": (str, lambda mode: mode in {"auto", "record", "replay"}, "auto, record or replay"),
     "progress": (str, lambda where: where in {"auto", "live", "plain", "off"}, "auto, live, plain or off"),

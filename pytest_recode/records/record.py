@@ -115,6 +115,7 @@ class SettingsRecord(TypedDict):
     feedback_from: str
     feedback_scope: str
     feedback_code: str
+    feedback_writer: NotRequired[str]
     researcher_prompt: str
 
 

@@ -178,10 +178,10 @@ def test_of_a_sample_so_many_of_each_level(played: Path, chat_server: Serve, rep
 @pytest.mark.parametrize(
     ("bad", "problem"),
     [
-        ("", "No item could be read from that answer: it was empty"),
-        ('{"items": [', "No item could be read from that answer: its JSON is broken"),
-        ('{"items": [{"interface": "m.g", "adopted": "YES"}]}', "there is no item for m.f"),
-        (answer(adopted="MAYBE"), "Still needed: m.f: its adopted is none of YES, PARTIAL, NO"),
+        ("", "$: expected object"),
+        ('{"items": [', "m.f has 0 of 1 items"),
+        ('{"items": [{"interface": "m.g", "adopted": "YES"}]}', "$.items[0].interface: expected one of 'm.f'"),
+        (answer(adopted="MAYBE"), "$.items[0].adopted: expected one of 'YES', 'PARTIAL', 'NO'"),
     ],
 )
 def test_what_cannot_be_used_is_asked_for_once_more_and_is_no_judgement(
@@ -209,9 +209,12 @@ def test_only_what_is_missing_is_asked_for_again(played: Path, chat_server: Serv
 
     def script(request: Request) -> str:
         if len(request.body["messages"]) == 2:
-            return "So:\n```json\n" + answer(adopted="yes, as advised") + "\n```"
-        assert "accepted and need not be given again: m.f. Still needed: there is no item for m.g." in request.prompt
-        return answer(interface="g", error_type="knowledge", adopted="false")
+            return "So:\n```json\n" + answer(adopted="YES") + "\n```"
+        assert (
+            "- m.g has 0 of 1 items\nItems of these interfaces are accepted and need not be given again: m.f."
+            in request.prompt
+        )
+        return answer(interface="m.g", adopted="NO")
 
     server = chat_server(script)
     done = report(

@@ -53,6 +53,7 @@ NUMBERS = [
     ("--recode-test-output=some", "--recode-test-output=some is not none or full"),
     ("--recode-feedback-scope=some", "--recode-feedback-scope=some is not failing or all"),
     ("--recode-feedback-code=L0", "--recode-feedback-code=L0 is not L1, L2, L3 or L4"),
+    ("--recode-feedback-writer=me", "--recode-feedback-writer=me is not with-reference or without-reference"),
     ("--recode-seed=-1", "--recode-seed=-1 is not a whole number from 0 to 2**64 - 1"),
 ]
 

@@ -112,7 +112,7 @@ def pytest_recode_turn_finished(item, turn):
 WRITTEN = {
     "feedbacks": [
         {"interface": interface, "category": "T2", "description": "d", "analysis": "a", "suggestion": "s"}
-        | {"correction": "def half(x):\n    return x / 2"}
+        | {"correction": "def half(x):\n    return x / 2", "caused_by": ""}
         for interface in ("answer.twice", "answer.half")
     ]
 }
@@ -251,6 +251,12 @@ CASES = {
         values=("L3",),
         effect=lambda seen: (
             "suggestion may hold short pieces of code" in " ".join(one.prompt for one in seen.asked(feedback=True))
+        ),
+    ),
+    "feedback-writer": asked(
+        values=("without-reference",),
+        effect=lambda seen: (
+            "who does not have your implementation" in " ".join(one.prompt for one in seen.asked(feedback=True))
         ),
     ),
     "feedback-model": asked(values=("writer",), effect=lambda seen: len(seen.asked(feedback=True)) == 1),

@@ -237,7 +237,14 @@ def test_no_level_of_feedback_shows_what_an_assertion_was_about(
 ) -> None:
     """The test's own output does, where it is asked for."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    fields = {"category": "T2", "description": "a", "analysis": "b", "suggestion": "c", "correction": "d = 1"}
+    fields = {
+        "category": "T2",
+        "description": "a",
+        "analysis": "b",
+        "suggestion": "c",
+        "correction": "d = 1",
+        "caused_by": "",
+    }
 
     def script(request: Request) -> Answer:
         if request.body["model"] == "writer-1":

@@ -26,6 +26,7 @@ WORDS = {
     "analysis": "The eigenvalue enters once, and the paper has its square.",
     "suggestion": "Square it before the division.",
     "correction": "def optimal_momentum(second):\n    return second**2 / 4\n",
+    "caused_by": "",
 }
 SHOWN = ("description", "analysis", "suggestion", "correction")
 

@@ -170,7 +170,7 @@ _CONFLICTS = (
         {"docker_hosts": ()},
     ),
     Conflict(
-        ("feedback-scope", "feedback-code"),
+        ("feedback-scope", "feedback-code", "feedback-writer"),
         lambda run: run.feedback_model is None,
         "--recode-{option} requires --recode-feedback-model: add it, or leave out --recode-{option}",
     ),

@@ -50,7 +50,7 @@ _IN_PROMPTS = (
         "search_model",
         "test_output",
     ),
-    *("feedback_model", "feedback_scope", "feedback_code", "feedback_from"),
+    *("feedback_model", "feedback_scope", "feedback_code", "feedback_writer", "feedback_from"),
 )
 """Settings that change the requests of an episode, by the names of their options."""
 
