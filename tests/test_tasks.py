@@ -17,9 +17,9 @@ from textwrap import dedent
 
 import pytest
 
-from pytest_recode.feedback.interfaces import file_of, module_of, path_within
 from pytest_recode.formats.directory import FORMAT
 from pytest_recode.oracle.judge import KeptGraders, judge
+from pytest_recode.program.interfaces import file_of, module_of, path_within
 from pytest_recode.sandboxes import Sandbox, SandboxContext, bubblewrap, process
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.validation.brief import brief_findings

@@ -8,12 +8,13 @@ import functools
 import os
 import posixpath
 import sys
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pytest_recode.faults import UserError
+from pytest_recode.program.imports import imported_from
+from pytest_recode.program.source import parse, tree_of
 from pytest_recode.task import Files
 
 _ROOTS = ("src", ".", "python", "lib")
@@ -24,11 +25,7 @@ MAX_ALL = 256 << 20
 _VERSION = '__version__ = version = "0"\n__version_tuple__ = version_tuple = (0,)\n'
 
 
-@functools.cache
-def _parsed(source: str) -> ast.Module:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about the repository's code
-        return ast.parse(source)
+_parsed = functools.cache(tree_of)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,10 +40,7 @@ class Module:
     @property
     def tree(self) -> ast.Module:
         """Empty if the source does not parse: an import of it fails in the sandbox, if the target needs it at all."""
-        try:
-            return _parsed(self.source)
-        except (SyntaxError, ValueError):
-            return ast.Module(body=[], type_ignores=[])
+        return _parsed(self.source) or ast.Module(body=[], type_ignores=[])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,12 +87,8 @@ def find(place: Path, target: str) -> tuple[Repository, Module]:
         repository = Repository(place=place, root=root)
         module = repository.module(target)
         if module is not None:
-            try:
-                _parsed(module.source)
-            except (SyntaxError, ValueError) as error:
-                raise UserError(
-                    f"{module.path}: does not parse ({error}); choose a module of Python 3 source"
-                ) from None
+            if problem := parse(module.source.encode()).problem:
+                raise UserError(f"{module.path} {problem}; choose a module of Python 3 source")
             return with_versions(repository, module), module
     names = sorted({name for root in _ROOTS for name in _names(place / root)})
     near = difflib.get_close_matches(target, names, 3, 0.5) or names[:5]
@@ -172,7 +162,7 @@ def imports_of(module: Module) -> list[Import]:
                     for each in child.names
                 )
             elif isinstance(child, ast.ImportFrom):
-                base = _absolute(module.package, child.level, child.module)
+                base = imported_from(child, module.package)
                 if base is not None:
                     found.extend(
                         Import(module=base, name=each.name, bound=each.asname or each.name, required=required)
@@ -183,15 +173,6 @@ def imports_of(module: Module) -> list[Import]:
 
     visit(module.tree, True)
     return found
-
-
-def _absolute(package: str, level: int, name: str | None) -> str | None:
-    if not level:
-        return name
-    parts = package.split(".")
-    if level > len(parts) or not package:
-        return None
-    return ".".join([*parts[: len(parts) - level + 1], *([name] if name else [])])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

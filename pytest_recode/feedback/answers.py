@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import Any
 
-from pytest_recode.feedback import prompts, source
+from pytest_recode.feedback import prompts
 from pytest_recode.feedback.json_answers import Record, read
 from pytest_recode.feedback.levels import cut
 from pytest_recode.feedback.model_answers import CATEGORIES, FIELDS, WORDS, Part, part_of, words_only
+from pytest_recode.program import source
 
 MOST_WORDS = 4_000
 MOST_CODE = 60_000

@@ -11,12 +11,12 @@ import builtins
 import re
 from collections.abc import Iterator, Sequence, Set
 
-from pytest_recode.feedback import source
-from pytest_recode.feedback.fixes import Versions
-from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.operations import CONVERSIONS, MOST_NAMES, has_root
-from pytest_recode.feedback.source import Definition
 from pytest_recode.feedback.symptoms import only_exceptions_asked_for, only_types
+from pytest_recode.program import source
+from pytest_recode.program.fixes import Versions
+from pytest_recode.program.interfaces import file_of, path_within
+from pytest_recode.program.source import Definition
 from pytest_recode.task import Parts, Task
 from pytest_recode.verdict import Case
 

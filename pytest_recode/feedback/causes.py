@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from pytest_recode.feedback import source
 from pytest_recode.feedback.import_failures import import_failure
-from pytest_recode.feedback.interfaces import file_of, module_of, path_within
-from pytest_recode.feedback.source import Definition, Source
+from pytest_recode.program import source
+from pytest_recode.program.imports import imported_from, package_of
+from pytest_recode.program.interfaces import file_of, module_of, path_within
+from pytest_recode.program.source import Definition, Source
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Case, Outcome, Verdict
 
@@ -280,11 +281,11 @@ class _Program:
             yield file, word
         for each in ast.walk(node):
             if isinstance(each, ast.ImportFrom):
-                origin = _absolute(file, each)
+                origin = imported_from(each, package_of(file))
                 for alias in each.names:
                     if origin in self.modules:
                         yield self.modules[origin], alias.name
-                    if target := self.modules.get(f"{origin}.{alias.name}".lstrip(".")):
+                    if target := self.modules.get(f"{origin or ''}.{alias.name}".lstrip(".")):
                         yield from self._by_attribute(file, target)
             elif isinstance(each, ast.Import):
                 for alias in each.names:
@@ -332,12 +333,3 @@ def _loose(parsed: Source) -> list[str]:
     return [
         source.dumped(node) for node, text in zip(body, is_text, strict=True) if not text and not source.bound(node)
     ]
-
-
-def _absolute(file: str, node: ast.ImportFrom) -> str:
-    """The module that a file imports from, with leading dots resolved."""
-    if not node.level:
-        return node.module or ""
-    package = module_of(file).split(".") if file.endswith("__init__.py") else module_of(file).split(".")[:-1]
-    package = package[: len(package) - node.level + 1]
-    return ".".join([*package, *([node.module] if node.module else [])])

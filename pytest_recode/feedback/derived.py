@@ -12,19 +12,16 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from pytest_recode.episode import FeedbackItem
-from pytest_recode.feedback import partial_file, source
+from pytest_recode.feedback import partial_file
 from pytest_recode.feedback.calls import hints, unused_of_repository
 from pytest_recode.feedback.causes import Causes, advice_in_words, cause_in_words, causes, causes_first, listed
 from pytest_recode.feedback.fix_words import steps as steps_in_words
 from pytest_recode.feedback.fix_words import used_names, where
-from pytest_recode.feedback.fixes import Fix, Own, Versions, fix, raised_on_import
 from pytest_recode.feedback.import_failures import graded, import_failure
-from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.levels import MOST_FRAME, cut, sentence
-from pytest_recode.feedback.model_answers import FIELDS
+from pytest_recode.feedback.model_answers import FIELDS, Part, part_of
 from pytest_recode.feedback.operations import differing
 from pytest_recode.feedback.signatures import Structure, structure
-from pytest_recode.feedback.source import Definition, Source
 from pytest_recode.feedback.symptoms import (
     STEPS,
     advice,
@@ -36,6 +33,10 @@ from pytest_recode.feedback.symptoms import (
     not_of_values,
     only_types,
 )
+from pytest_recode.program import source
+from pytest_recode.program.fixes import Fix, Own, Versions, fix, raised_on_import
+from pytest_recode.program.interfaces import file_of, path_within
+from pytest_recode.program.source import Definition, Source
 from pytest_recode.slots import original
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Case, Verdict
@@ -213,11 +214,13 @@ def _fix(turn: _Turn, interface: str, file: str, path: Sequence[str]) -> Fix:
             elsewhere.setdefault(there, set()).update(names)
     if file_of(interface, turn.task.targets) is None:  # a case of a unittest script, which may use everything
         return Fix(own=Own.DIFFERENT, code=source.parse(turn.parts.reference.get(file)).text, elsewhere={})
+    written = turn.written.get(interface, "")
     return fix(
         turn.versions,
         file,
         path,
-        written=turn.written.get(interface, ""),
+        written=written,
+        piece=part_of(written, path, turn.versions.theirs.module(file).parsed) is not Part.WHOLE,
         elsewhere=elsewhere,
         raising=raised_on_import(turn.verdict.cases, turn.versions.authors.files),
         passing=_passing(turn),

@@ -8,10 +8,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence, Set
 
-from pytest_recode.feedback.differences import Difference, Reason, Removal
-from pytest_recode.feedback.fixes import Fix, Own, Versions
-from pytest_recode.feedback.source import Definition
-from pytest_recode.feedback.statements import effective
+from pytest_recode.program.differences import Difference, Reason, Removal
+from pytest_recode.program.fixes import Fix, Own, Versions
+from pytest_recode.program.source import Definition
+from pytest_recode.program.statements import effective
 
 MOST = 5
 """Maximum number of names, and of lines, in one text."""

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_recode.feedback import source
-from pytest_recode.feedback.interfaces import file_of
-from pytest_recode.feedback.source import Source
+from pytest_recode.program import source
+from pytest_recode.program.interfaces import file_of
+from pytest_recode.program.source import Source
 from pytest_recode.task import Files
 from pytest_recode.verdict import Case, Outcome, Verdict
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from pytest_recode.episode import FeedbackItem
-from pytest_recode.feedback import source
 from pytest_recode.feedback.causes import after_causes, listed
 from pytest_recode.feedback.import_failures import import_failures
-from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.model_answers import WORDS, Part, part_of
 from pytest_recode.feedback.repeated import Printed, new
 from pytest_recode.feedback.symptoms import failed, kinds
+from pytest_recode.program import source
+from pytest_recode.program.interfaces import file_of, path_within
 from pytest_recode.task import Files
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict
 

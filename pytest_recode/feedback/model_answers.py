@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pytest_recode.feedback import source
+from pytest_recode.program import source
 
 MEANINGS = {
     "T0": "structure: a piece is missing, or laid out otherwise than the design asks",

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TypeVar
 
-from pytest_recode.feedback import source
+from pytest_recode.program import source
 
 MOST_NAMES = 5
 MOST_OPERATIONS = 6

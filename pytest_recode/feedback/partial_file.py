@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from pytest_recode.feedback.source import Definition, Source, statements
+from pytest_recode.program.source import Definition, Source, statements
 from pytest_recode.slots import original
 from pytest_recode.task import Files, Parts
 

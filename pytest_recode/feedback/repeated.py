@@ -6,8 +6,8 @@ import ast
 from collections import Counter
 from dataclasses import dataclass, field
 
-from pytest_recode.feedback import source
-from pytest_recode.feedback.source import Definition
+from pytest_recode.program import source
+from pytest_recode.program.source import Definition
 
 Printed = dict[tuple[str, str], str]
 """By file and program of a definition: the interface with whose correction it is printed."""

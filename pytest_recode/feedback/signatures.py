@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_recode.feedback import source
-from pytest_recode.feedback.source import Definition, Parameter, Source
+from pytest_recode.program import source
+from pytest_recode.program.source import Definition, Parameter, Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_recode.feedback import source
-from pytest_recode.feedback.interfaces import file_of, path_within
-from pytest_recode.feedback.source import Definition, Source, statements
 from pytest_recode.metrics.intervals import Interval, of_share
+from pytest_recode.program import source
+from pytest_recode.program.interfaces import file_of, path_within
+from pytest_recode.program.source import Definition, Source, statements
 from pytest_recode.records.stored_values import StoredFeedbackItem
 from pytest_recode.records.transcript_lines import FeedbackLine, TurnLine
 from pytest_recode.records.transcript_reader import lines_of

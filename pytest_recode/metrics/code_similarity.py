@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from pytest_recode.faults import UserError
+from pytest_recode.program.source import tree_of
 
 WEIGHTS = (0.25, 0.25, 0.25, 0.25)
 """RECODE-H's weights of n-grams, weighted n-grams, syntax and data flow."""
@@ -175,9 +176,8 @@ def _comments(source: str) -> list[_Cut]:
 
 
 def _docstrings(source: str) -> list[_Cut]:
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
+    tree = tree_of(source)
+    if tree is None:
         return []
     found: list[_Cut] = []
     for node in ast.walk(tree):

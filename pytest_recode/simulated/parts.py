@@ -6,8 +6,8 @@ import ast
 import textwrap
 from random import Random
 
+from pytest_recode.program.source import tree_of
 from pytest_recode.simulated.mutations import Definition, mutated
-from pytest_recode.simulated.patching import parse
 from pytest_recode.slots import laid, original, reindented
 from pytest_recode.task import Parts
 
@@ -21,7 +21,7 @@ def broken(parts: Parts, random: Random, slips: int) -> str | None:
     if slot is None or lines is None:
         return None
     untouched = parts.repo[slot.path].decode("utf-8", "replace")
-    tree = parse("def part():\n" + textwrap.indent(textwrap.dedent(lines), "    "))
+    tree = tree_of("def part():\n" + textwrap.indent(textwrap.dedent(lines), "    "))
     if tree is None or len(tree.body) != 1:
         return untouched
     wrong = mutated(_definition(tree), random, slips)
@@ -38,7 +38,7 @@ def corrected(parts: Parts, code: str) -> str | None:
     stands = first.startswith(slot.indent) and not first[len(slot.indent) :].startswith((" ", "\t"))
     untouched = parts.repo[slot.path].decode("utf-8", "replace")
     made = laid(untouched, slot, code if stands else reindented(code, slot.indent))
-    return made if parse(made) is not None else None
+    return made if tree_of(made) is not None else None
 
 
 def _definition(tree: ast.Module) -> Definition:

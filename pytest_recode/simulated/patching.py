@@ -4,20 +4,10 @@ from __future__ import annotations
 
 import ast
 import textwrap
-import warnings
 from collections.abc import Sequence
 
+from pytest_recode.program.source import tree_of
 from pytest_recode.simulated.mutations import Definition, Statement
-
-
-def parse(text: str) -> ast.Module | None:
-    """The syntax tree of `text`, or None if it is not valid Python."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
 
 
 def find(tree: ast.Module, path: Sequence[str]) -> Statement | None:
@@ -63,8 +53,8 @@ def lay_in(text: str, code: str, path: Sequence[str]) -> str | None:
     Definitions and assignments of `code` replace those of the same name, or are appended; missing imports are added at the top. A
     single method replaces the method in its class.
     """
-    correction = parse(textwrap.dedent(code))
-    tree = parse(text)
+    correction = tree_of(textwrap.dedent(code))
+    tree = tree_of(text)
     if correction is None or not correction.body:
         return None
     code = textwrap.dedent(code)
@@ -74,15 +64,15 @@ def lay_in(text: str, code: str, path: Sequence[str]) -> str | None:
     if len(path) > 1 and isinstance(only, Definition) and only.name == path[-1]:
         method = find(tree, path)
         made = replaced(text, method, code) if method is not None else text
-        return made if method is not None and parse(made) is not None else None
+        return made if method is not None and tree_of(made) is not None else None
     made = text
     for node in correction.body:
         made = _put(made, code, node)
-    return made if made != text and parse(made) is not None else None
+    return made if made != text and tree_of(made) is not None else None
 
 
 def _put(text: str, code: str, node: ast.stmt) -> str:
-    tree = parse(text)
+    tree = tree_of(text)
     if tree is None:
         return text
     source = source_of(code, node)

@@ -19,12 +19,13 @@ from pytest_recode.agents.actions import Action, Step
 from pytest_recode.agents.prompts import fence_for
 from pytest_recode.agents.text_form import HAND_IN, render
 from pytest_recode.faults import UserError
-from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.levels import FIRST_LINE, corrections
 from pytest_recode.models import Ledger, Message, ModelContext, ModelKind, Reply, Tool, Usage
+from pytest_recode.program.interfaces import file_of, path_within
+from pytest_recode.program.source import tree_of
 from pytest_recode.simulated import parts
 from pytest_recode.simulated.mutations import Definition, mutated
-from pytest_recode.simulated.patching import find, lay_in, parse, replaced, source_of
+from pytest_recode.simulated.patching import find, lay_in, replaced, source_of
 from pytest_recode.slots import held
 from pytest_recode.task import Parts, Task, interfaces_of
 
@@ -134,7 +135,7 @@ class SimModel:
             node = find(ast.parse(texts[file]), path)
             assert node is not None
             wrong = replaced(texts[file], node, ast.unparse(mutated(node, random, self.skill.slips)))
-            if parse(wrong) is not None:
+            if tree_of(wrong) is not None:
                 texts[file], broken[interface] = wrong, place
         slot, random = self.parts.slot, self._random("first", _PART)
         if slot is not None and slot.path in texts and random.random() >= self.skill.right:
@@ -148,7 +149,7 @@ class SimModel:
     ) -> tuple[str, tuple[str, ...]] | None:
         """File and path of the definition to break for an interface; for a module, one of its functions."""
         file = file_of(interface, tuple(reference))
-        tree = parse(reference[file]) if file is not None else None
+        tree = tree_of(reference[file]) if file is not None else None
         if file is None or tree is None:
             return None
         path = path_within(interface, file)
@@ -187,7 +188,7 @@ class SimModel:
         reference = self.parts.reference[file].decode("utf-8", "replace")
         if not path:
             return reference
-        right, tree = find(ast.parse(reference), path), parse(text)
+        right, tree = find(ast.parse(reference), path), tree_of(text)
         wrong = find(tree, path) if tree is not None else None
         if right is None or wrong is None:
             return reference

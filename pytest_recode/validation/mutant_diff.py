@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 
-from pytest_recode.simulated.patching import parse
+from pytest_recode.program.source import tree_of
 
 CONTEXT = 2
 """Unchanged lines before and after the change."""
@@ -21,7 +21,7 @@ def unified_diff(path: str, reference: str, mutant: str) -> str:
     new = _in_its_place(old, mutant)
     name = f"reference/{path}"
     if new is None:
-        tree = parse(old)
+        tree = tree_of(old)
         old, new = old if tree is None else ast.unparse(tree) + "\n", mutant
         name = f"{name} (without comments)"
     lines = difflib.unified_diff(
@@ -32,7 +32,7 @@ def unified_diff(path: str, reference: str, mutant: str) -> str:
 
 def _in_its_place(text: str, mutant: str) -> str | None:
     """`text` with only the code replaced in which the tree of `mutant` differs; None if no such text has that tree."""
-    old, new = parse(text), parse(mutant)
+    old, new = tree_of(text), tree_of(mutant)
     if old is None or new is None or (pair := _smallest_difference(old, new)) is None:
         return None
     wanted = ast.dump(new)
@@ -40,7 +40,7 @@ def _in_its_place(text: str, mutant: str) -> str | None:
     code = ast.unparse(other)
     for attempt in (code, f"({code})"):
         made = _spliced(text, node, attempt)
-        tree = parse(made)
+        tree = tree_of(made)
         if tree is not None and ast.dump(tree) == wanted:
             return made
     return None

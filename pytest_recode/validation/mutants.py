@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from pytest_recode.faults import UserError
-from pytest_recode.feedback.interfaces import file_of, path_within
+from pytest_recode.program.interfaces import file_of, path_within
+from pytest_recode.program.source import tree_of
 from pytest_recode.simulated.mutations import slips
-from pytest_recode.simulated.patching import parse
 from pytest_recode.task import Files
 
 Put = Callable[[ast.AST], None]
@@ -57,7 +57,7 @@ def _mutants(reference: tuple[tuple[str, bytes], ...], interfaces: tuple[str, ..
     names: Counter[str] = Counter()
     targets = [path for path, _ in reference]
     for path, data in reference:
-        tree = parse(data.decode("utf-8", "replace")) if path.endswith(".py") else None
+        tree = tree_of(data.decode("utf-8", "replace")) if path.endswith(".py") else None
         if tree is None:
             continue
         owners = _owners(path, interfaces, targets)
@@ -69,7 +69,7 @@ def _mutants(reference: tuple[tuple[str, bytes], ...], interfaces: tuple[str, ..
                 source = ast.unparse(ast.fix_missing_locations(tree))
                 after = _statement_text(place.statement) if place.node is not place.statement else ast.unparse(new)
                 place.put(place.node)
-                if source in seen or parse(source) is None:
+                if source in seen or tree_of(source) is None:
                     continue
                 seen.add(source)
                 before, after = _first_difference(old, after)

@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 import pytest
 
-from pytest_recode.feedback.differences import Reason
-from pytest_recode.feedback.fixes import Fix, Own, Versions, fix
+from pytest_recode.program.differences import Reason
+from pytest_recode.program.fixes import Fix, Own, Versions, fix
 from pytest_recode.task import Parts
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_recode.feedback import source
 from pytest_recode.feedback.derived import derive
-from pytest_recode.feedback.fixes import Versions
-from pytest_recode.feedback.interfaces import file_of, path_within
 from pytest_recode.feedback.levels import sentence
 from pytest_recode.feedback.operations import differing
 from pytest_recode.formats.directory import FORMAT
+from pytest_recode.program import source
+from pytest_recode.program.fixes import Versions
+from pytest_recode.program.interfaces import file_of, path_within
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.validation.mutants import mutants
 from pytest_recode.verdict import Verdict

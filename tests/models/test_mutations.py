@@ -12,8 +12,9 @@ from random import Random
 
 import pytest
 
+from pytest_recode.program.source import tree_of
 from pytest_recode.simulated.mutations import mutated, sites
-from pytest_recode.simulated.patching import find, lay_in, parse, replaced
+from pytest_recode.simulated.patching import find, lay_in, replaced
 
 TASKS = Path(__file__).parents[2] / "tasks"
 SOURCES = {
@@ -167,5 +168,5 @@ def test_what_is_no_correction_changes_nothing(code: str) -> None:
 
 
 def test_no_python_is_none() -> None:
-    assert parse("def (") is None
-    assert parse("\0") is None
+    assert tree_of("def (") is None
+    assert tree_of("\0") is None

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 from pytest_recode.inside.grading.interface_names import interface_named, not_among
+from pytest_recode.program.source import tree_of
 
 _COLLECTED = re.compile(r"test_.*\.py|.*_test\.py", re.DOTALL)
 _NOT_ENTERED = re.compile(r".*\.egg|\..*|_darcs|build|CVS|dist|node_modules|venv|\{arch\}", re.DOTALL)
@@ -51,7 +51,7 @@ def _defined_twice(data: bytes) -> str:
     Only definitions in the same block, whose name nothing else uses: a decorator may store the first.
     """
     heads = Counter(_DEFINES_A_TEST.findall(data))
-    if max(heads.values(), default=0) < 2 or (module := _parsed(data)) is None:  # parsing takes 10 ms and more
+    if max(heads.values(), default=0) < 2 or (module := tree_of(data)) is None:  # parsing takes 10 ms and more
         return ""
     names = Counter(names_in(module))
     if names.keys() & (MAY_CHANGE_NAMES - {"pytestmark", "__test__"}):
@@ -105,7 +105,7 @@ def _is_collected(path: PurePosixPath) -> bool:
 def _may_hold_a_test(data: bytes) -> bool:
     if _SURELY_A_TEST.search(data):
         return True
-    module = _parsed(data)
+    module = tree_of(data)
     names = MAY_CHANGE_NAMES if module is None else set(names_in(module))
     return any(name in MAY_CHANGE_NAMES or name.startswith(("test", "Test", "*")) for name in names)
 
@@ -117,7 +117,7 @@ def _without_interface(stem: str, data: bytes, interfaces: list[str]) -> Iterato
         name.decode(errors="replace") in interfaces for name in _MARKED.findall(data)
     ):
         return
-    module = _parsed(data)
+    module = tree_of(data)
     names = Counter(() if module is None else names_in(module))
     if module is None or names.keys() & MAY_CHANGE_NAMES or "*" in names:
         return
@@ -135,16 +135,6 @@ def _without_interface(stem: str, data: bytes, interfaces: list[str]) -> Iterato
                 yield f"{function.name} {reason}"
         elif marks[0] not in interfaces:
             yield f"{function.name}: {not_among(marks[0], interfaces)}"
-
-
-def _parsed(data: bytes) -> ast.Module | None:
-    """None if this Python cannot parse it; the Python in the sandbox may be able to."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the author sees them when the tests run
-        try:
-            return ast.parse(data)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
 
 
 def names_in(tree: ast.AST) -> Iterator[str]:

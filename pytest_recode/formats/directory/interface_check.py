@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from pytest_recode.feedback import source
-from pytest_recode.feedback.interfaces import file_of, module_of, path_within
 from pytest_recode.formats.directory.hidden_tests import MAY_CHANGE_NAMES, names_in
+from pytest_recode.program import source
+from pytest_recode.program.interfaces import file_of, module_of, path_within
 from pytest_recode.task import Files
 from pytest_recode.wording import guess, some_of
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_recode.faults import UserError
-from pytest_recode.feedback.interfaces import module_of
 from pytest_recode.formats import Format
 from pytest_recode.formats.directory.parts import is_test, read_parts
 from pytest_recode.formats.document import At, Document, fault, read
 from pytest_recode.formats.fields import mapping, number, one_of, several, text, whole, wrong
 from pytest_recode.formats.files import IMPORTABLE, RELATIVE, entries_of, is_of_a_tool
 from pytest_recode.formats.links import link_refused, refuse_links
+from pytest_recode.program.interfaces import module_of
 from pytest_recode.task import SECRET, Environment, Limits, Oracle, Paper, Task
 
 if TYPE_CHECKING:

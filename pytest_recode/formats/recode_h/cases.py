@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import ast
 import posixpath
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from pytest_recode.program.imports import imported_from
+from pytest_recode.program.source import tree_of
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _SETS_UP = ("setUp", "setup_method", "setUpClass", "setup_class", "setUpModule", "setup_module", "setup")
@@ -44,7 +46,7 @@ class _File:
 def interfaces(cases: Sequence[str], tests: bytes, canonical: bytes, module: str, names: Names) -> dict[str, str]:
     """The interface of each case, in the order of `cases`; `module` is the target's dotted name."""
     defined = _defined(canonical)
-    tree = _parsed(tests)
+    tree = tree_of(tests)
     if tree is None or not defined:
         return dict.fromkeys(cases, module)
     file = _File(defined=defined)
@@ -58,17 +60,17 @@ def interfaces(cases: Sequence[str], tests: bytes, canonical: bytes, module: str
 
 def imported_from_target(tests: bytes, names: Names) -> set[str]:
     """The names that the tests import from the target or from canonical.py, at the top level or in functions."""
-    tree = _parsed(tests)
+    tree = tree_of(tests)
     found: set[str] = set()
     for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, ast.ImportFrom) and _absolute(node, names.package) in names.modules:
+        if isinstance(node, ast.ImportFrom) and imported_from(node, names.package) in names.modules:
             found |= {alias.name for alias in node.names} - {"*"}
     return found
 
 
 def bound(source: bytes) -> set[str] | None:
     """The names that a module binds; None if it is not valid Python."""
-    tree = _parsed(source)
+    tree = tree_of(source)
     if tree is None:
         return None
     found = set()
@@ -82,17 +84,8 @@ def bound(source: bytes) -> set[str] | None:
     return found
 
 
-def _parsed(source: bytes) -> ast.Module | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # for example, invalid escapes in the authors' strings
-            return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
 def _defined(canonical: bytes) -> dict[str, tuple[str, ...] | None]:
-    tree = _parsed(canonical)
+    tree = tree_of(canonical)
     found: dict[str, tuple[str, ...] | None] = {}
     for node in tree.body if tree is not None else ():
         if isinstance(node, Function):
@@ -102,17 +95,10 @@ def _defined(canonical: bytes) -> dict[str, tuple[str, ...] | None]:
     return {name: methods for name, methods in found.items() if not name.startswith("_")} or found
 
 
-def _absolute(node: ast.ImportFrom, package: str) -> str:
-    if not node.level:
-        return node.module or ""
-    above = package.split(".")[: len(package.split(".")) - node.level + 1] if package else []
-    return ".".join([*above, *([node.module] if node.module else [])])
-
-
 def _read(file: _File, tree: ast.Module, names: Names) -> None:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
-            base = _absolute(node, names.package)
+            base = imported_from(node, names.package)
             for alias in node.names:
                 if base in names.modules and alias.name == "*":
                     file.aliases.update({name: name for name in file.defined})

@@ -7,12 +7,13 @@ authors' repository, some of which repeat the solution.
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from pytest_recode.formats.researchcodebench.tagged_blocks import code
+from pytest_recode.program.imports import imported_from
+from pytest_recode.program.source import tree_of
 from pytest_recode.task import Files
 
 SCRIPT = "paper2code_test.py"
@@ -99,11 +100,8 @@ def _reached(start: Iterable[str], imports: Mapping[str, set[str]]) -> set[str]:
 
 def _imports(path: str, data: bytes, files: Files) -> set[str]:
     """The files of the folder that `path` imports when it is imported from the folder's root. Nothing is executed."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(data)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = tree_of(data)
+    if tree is None:
         return set()
     package = PurePosixPath(path).parent.parts
     found: set[str] = set()
@@ -114,8 +112,8 @@ def _imports(path: str, data: bytes, files: Files) -> set[str]:
             for alias in node.names:
                 add(alias.name.split("."))
         elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else ()
-            module = (*base, *(node.module.split(".") if node.module else ()))
+            origin = imported_from(node, ".".join(package))
+            module = tuple(origin.split(".")) if origin else ()
             add(module)
             for alias in node.names:
                 add((*module, alias.name))

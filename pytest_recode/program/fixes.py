@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from pytest_recode.feedback import source
-from pytest_recode.feedback.differences import Difference, difference, missing, remaining
-from pytest_recode.feedback.model_answers import Part, part_of
-from pytest_recode.feedback.needs import Module, Program, package_of
-from pytest_recode.feedback.statements import Statement, statements_of
+from pytest_recode.program import source
+from pytest_recode.program.dependencies import Module, Program
+from pytest_recode.program.differences import Difference, difference, missing, remaining
+from pytest_recode.program.imports import package_of
+from pytest_recode.program.statements import Statement, statements_of
 from pytest_recode.task import Parts
 from pytest_recode.verdict import Case
 
@@ -62,25 +62,27 @@ def fix(
     path: Sequence[str],
     *,
     written: str = "",
+    piece: bool = False,
     elsewhere: Mapping[str, Set[str]],
     raising: Mapping[str, Set[int]],
     passing: Set[tuple[str, str]] = frozenset(),
 ) -> Fix:
     """The fix of the interface at `path` of `file`; () is the whole file.
 
-    `written`: a correction by the task's author, which replaces the reference's code of the interface if the candidate lacks that code.
+    `written`: a correction by the task's author, which replaces the reference's code of the interface if the candidate lacks that code;
+    `piece`: it is only a part of a definition.
     `elsewhere`: by file, names that are corrected elsewhere. `raising`: by file, also of the repository, lines at which an import raised.
     `passing`: the file and name of each interface that passes its hidden tests. If the interface's own code is wrong, the candidate's code of
     these stays, provided that it takes the same parameters and uses nothing that the fix changes.
     """
-    made = _fix(versions, file, path, written, elsewhere, raising)
+    made = _fix(versions, file, path, written, piece, elsewhere, raising)
     stays = {place for place in passing & _changed(made) if place != (file, *path[:1]) and _same_call(versions, place)}
     if made.own is not Own.DIFFERENT or not path or not stays:
         return made
     besides = {
         each: {*elsewhere.get(each, ()), *(name for at, name in stays if at == each)} for each in versions.targets
     }
-    less = _fix(versions, file, path, written, besides, raising)
+    less = _fix(versions, file, path, written, piece, besides, raising)
     needs = versions.theirs.needs(sorted(stays), annotations=False)
     used = {(each, name) for each, found in needs.items() for name in found.names}
     return made if less.own is not Own.DIFFERENT or used & _changed(less) else less
@@ -104,6 +106,7 @@ def _fix(
     file: str,
     path: Sequence[str],
     written: str,
+    piece: bool,
     elsewhere: Mapping[str, Set[str]],
     raising: Mapping[str, Set[int]],
 ) -> Fix:
@@ -120,7 +123,7 @@ def _fix(
         return _with_code(own, found, file)
     given = source.parse(written.encode(errors="replace"))
     statements = statements_of(given, package_of(file))
-    if part_of(written, path, theirs.parsed) is not Part.WHOLE or not any(path[0] in each.binds for each in statements):
+    if piece or not any(path[0] in each.binds for each in statements):
         return _beside_piece(_with_code(own, found, file), path, written)
     laid = Program(versions.authors.files, {file: _laid(reference, statements)})
     found = _compared(versions, laid, file, path, elsewhere, raising)

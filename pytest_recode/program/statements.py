@@ -7,8 +7,9 @@ import symtable
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
-from pytest_recode.feedback import source
-from pytest_recode.feedback.source import Definition, Source
+from pytest_recode.program import source
+from pytest_recode.program.imports import imported_from
+from pytest_recode.program.source import Definition, Source
 
 _DYNAMIC = frozenset({"globals", "vars", "getattr", "eval", "exec", "locals"})
 """Functions with which a statement may use names from its strings."""
@@ -66,7 +67,7 @@ class Statement:
         return self.now | self.later | (self.annotated if annotations else frozenset())
 
 
-def statements_of(parsed: Source, package: Sequence[str] = ()) -> tuple[Statement, ...]:
+def statements_of(parsed: Source, package: str = "") -> tuple[Statement, ...]:
     """The statements of a module in `package`; () if it does not parse."""
     body = parsed.tree.body if parsed.tree is not None and len(parsed.tree.body) <= MOST else []
     lines = parsed.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -163,9 +164,9 @@ class _Names:
             self.walk(child, now=now and (inner == "class" or child.get_name() in _COMPREHENSIONS))
 
 
-def _imports(node: ast.Import | ast.ImportFrom, segment: str, package: Sequence[str]) -> Iterator[Statement]:
+def _imports(node: ast.Import | ast.ImportFrom, segment: str, package: str) -> Iterator[Statement]:
     """A Statement for each imported name: a use of b in `from a import b, c` is not a use of c. A star import binds "*"."""
-    origin = absolute(node, package) if isinstance(node, ast.ImportFrom) else ""
+    origin = imported_from(node, package) if isinstance(node, ast.ImportFrom) else ""
     if origin == "__future__":
         return
     for alias in node.names:
@@ -180,14 +181,6 @@ def _imports(node: ast.Import | ast.ImportFrom, segment: str, package: Sequence[
         ast.copy_location(one, node)
         name = alias.asname or (alias.name if origin else alias.name.partition(".")[0])
         yield Statement(node=one, whole=node, segment=segment, program=f"import {place}", binds=frozenset({name}))
-
-
-def absolute(node: ast.ImportFrom, package: Sequence[str]) -> str:
-    """The module that `node` imports from, with dots resolved for a module in `package`."""
-    if not node.level:
-        return node.module or ""
-    above = list(package)[: len(package) - node.level + 1]
-    return ".".join([*above, *([node.module] if node.module else [])])
 
 
 def _registered(node: ast.stmt) -> Iterator[str]:

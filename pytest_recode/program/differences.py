@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pytest_recode.feedback.needs import Module, Needs
-from pytest_recode.feedback.source import Definition
-from pytest_recode.feedback.statements import Statement, effective
+from pytest_recode.program.dependencies import Module, Needs
+from pytest_recode.program.source import Definition
+from pytest_recode.program.statements import Statement, effective
 
 
 class Reason(StrEnum):

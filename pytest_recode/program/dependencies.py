@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 
-from pytest_recode.feedback import source
-from pytest_recode.feedback.interfaces import module_of
-from pytest_recode.feedback.source import Source
-from pytest_recode.feedback.statements import Statement, absolute, postpones_annotations, statements_of
+from pytest_recode.program import source
+from pytest_recode.program.imports import imported_from, package_of
+from pytest_recode.program.interfaces import module_of
+from pytest_recode.program.source import Source
+from pytest_recode.program.statements import Statement, postpones_annotations, statements_of
 from pytest_recode.task import Files
 
 
@@ -128,7 +129,7 @@ class Program:
         node = statement.node
         if not isinstance(node, ast.ImportFrom):
             return None
-        home = self._by_dotted.get(absolute(node, package_of(file)))
+        home = self._by_dotted.get(imported_from(node, package_of(file)) or "")
         name = node.names[0].name
         return (home, name) if home is not None and name in self.module(home).names else None
 
@@ -153,7 +154,7 @@ class Program:
             for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
                 if (alias.asname or alias.name.partition(".")[0]) == name:
                     if isinstance(node, ast.ImportFrom):
-                        origin, original = absolute(node, package_of(file)), alias.name
+                        origin, original = imported_from(node, package_of(file)) or "", alias.name
                     else:
                         origin, original = alias.name, ""
                     own = any(f"{each}.".startswith(f"{origin}.") for each in self._by_dotted)
@@ -231,7 +232,7 @@ class Program:
                 )
             elif isinstance(node, ast.ImportFrom):
                 alias = node.names[0]
-                dotted = f"{absolute(node, package_of(module.file))}.{alias.name}".lstrip(".")
+                dotted = f"{imported_from(node, package_of(module.file)) or ''}.{alias.name}".lstrip(".")
                 if dotted in self._by_dotted:
                     found[alias.asname or alias.name] = dotted
         return found
@@ -241,16 +242,10 @@ class Program:
         for index in module.positions.get("*", ()):
             node = module.statements[index].node
             if isinstance(node, ast.ImportFrom):
-                file = self._by_dotted.get(absolute(node, package_of(module.file)))
+                file = self._by_dotted.get(imported_from(node, package_of(module.file)) or "")
                 if file is not None and file != module.file and name in self.module(file).names:
                     return file
         return None
-
-
-def package_of(file: str) -> tuple[str, ...]:
-    """The package that relative imports of `file` start from."""
-    parts = tuple(module_of(file).split("."))
-    return parts if file.endswith("__init__.py") else parts[:-1]
 
 
 def _dotted(node: ast.AST) -> list[str]:

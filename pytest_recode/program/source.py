@@ -68,6 +68,16 @@ def _parse(data: bytes | None) -> Source:
 _kept = lru_cache(maxsize=32)(_parse)
 
 
+def tree_of(code: bytes | str) -> ast.Module | None:
+    """The syntax tree of code; None if this Python cannot parse it. Warnings about the code are not shown."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
 def definition(source: Source, path: Sequence[str]) -> Definition | None:
     """The function or class at `path` ("Class", "method"); the last one of that name wins, as in Python."""
     body: Sequence[ast.stmt] = source.tree.body if source.tree is not None else ()
