@@ -134,16 +134,20 @@ def sound(verdict: Verdict) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(case.interface for case in verdict.cases) if name not in failing)
 
 
+def words_of(style: Style) -> str:
+    """What the text fields may hold."""
+    if not style.may_have_code:
+        return prompts.WORDS_ALONE
+    alone = [name for name in WORDS if name not in style.may_have_code]
+    return prompts.WORDS_WITH_CODE.format(
+        fields=" and ".join(name for name in WORDS if name in style.may_have_code),
+        others=f"{' and '.join(alone)} may not: there, use words and names alone; " if alone else "",
+    )
+
+
 def _system(style: Style, key: str) -> str:
-    words = prompts.WORDS_ALONE
-    if style.may_have_code:
-        alone = [name for name in WORDS if name not in style.may_have_code]
-        words = prompts.WORDS_WITH_CODE.format(
-            fields=" and ".join(name for name in WORDS if name in style.may_have_code),
-            others=f"{' and '.join(alone)} may not: there, use words and names alone; " if alone else "",
-        )
     tests = prompts.WITH_TESTS if style.test_output else prompts.WITHOUT_TESTS
-    return prompts.SYSTEM.format(key=key, records=prompts.RECORDS[style.scope], words=words, tests=tests)
+    return prompts.SYSTEM.format(key=key, records=prompts.RECORDS[style.scope], words=words_of(style), tests=tests)
 
 
 def repository(parts: Parts) -> str:

@@ -102,8 +102,8 @@ brackets, such as [12], and so do the lines of the candidate."""
 
 DIAGNOSE = f"""\
 You are a researcher and an author of the paper below. Someone is implementing its method in your repository, and hidden tests found the attempt \
-wrong. Compare the attempt (the candidate) with your own implementation (the reference) and say where the faults are: one record per fault, at least one \
-per failing interface. Another person, who does not have your implementation, writes the feedback from it.
+wrong. Compare the attempt (the candidate) with your own implementation (the reference) and say where the faults are: {{records}}. \
+Another person, who does not have your implementation, writes the feedback from it.
 
 {_MATERIAL}
 
@@ -131,12 +131,12 @@ marked the faults: for each, the interface, the kind, the lines of the candidate
 The kinds: T0 the code is laid out otherwise than the design asks, or a piece is missing; T1 it cannot run; T2 it contradicts what the paper or the instruction \
 says; T3 it needs something that neither says; T4 code of the repository is written again or used wrongly.
 
-Fields of a record, all in words, without code:
+Fields of a record:
 - fault: the number of the fault.
 - description: one or two sentences: what goes wrong, as one who sees only the result would say it.
 - analysis: two to four sentences: why it goes wrong, which step of the candidate contradicts what.
 - suggestion: two to four sentences: what to change and where.
-Quote passages instead of naming their numbers, which the implementer does not see. Say nothing of inputs or expected values of the tests. Speak to the implementer, plainly.
+{{words}} Quote passages instead of naming their numbers, which the implementer does not see. Say nothing of inputs or expected values of the tests. Speak to the implementer, plainly.
 
 Answer with one JSON object of this form and nothing else:
 {{{{"feedbacks": [{{{{"fault": 1, "description": "…", "analysis": "…", "suggestion": "…"}}}}]}}}}"""

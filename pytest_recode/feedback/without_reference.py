@@ -26,6 +26,7 @@ from pytest_recode.feedback.model_prompt import (
     repository,
     shown_files,
     sound,
+    words_of,
 )
 from pytest_recode.models import Message, Model
 from pytest_recode.task import Files, Parts, Task
@@ -65,7 +66,8 @@ def without_reference(
     def diagnose(most: Lengths) -> list[Message]:
         key, text = framed({**material, "REFERENCE": shown_files(parts.reference, task.targets)}, most)
         names = ", ".join(faults.known)
-        return _messages(prompts.DIAGNOSE, key, prompts.DIAGNOSE_ASK.format(sections=text, interfaces=names))
+        system = prompts.DIAGNOSE.format(key=key, records=prompts.RECORDS[style.scope])
+        return _messages(system, prompts.DIAGNOSE_ASK.format(sections=text, interfaces=names))
 
     first = converse(model, faults.schema, diagnose, longest, refusals, faults.add)
     if not faults.found:
@@ -76,7 +78,7 @@ def without_reference(
 
     def write(most: Lengths) -> list[Message]:
         key, text = framed(material, most)
-        return _messages(prompts.WRITE, key, prompts.WRITE_ASK.format(sections=text))
+        return _messages(prompts.WRITE.format(key=key, words=words_of(style)), prompts.WRITE_ASK.format(sections=text))
 
     second = converse(model, words.schema, write, longest, refusals, words.add)
     return Result(
@@ -87,8 +89,8 @@ def without_reference(
     )
 
 
-def _messages(system: str, key: str, ask: str) -> list[Message]:
-    return [Message(role="system", content=system.format(key=key)), Message(role="user", content=ask)]
+def _messages(system: str, ask: str) -> list[Message]:
+    return [Message(role="system", content=system), Message(role="user", content=ask)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,11 +112,15 @@ class Brief:
 
 
 def passages(text: str) -> list[str]:
-    """The sentences and blocks of a Markdown text. Together they are the whole text."""
+    """The sentences, list items and other blocks of a Markdown text. Together they are the whole text."""
     found: list[str] = []
     for block in re.split(r"\n\s*\n", text):
-        plain = block[:1].isalpha() and "```" not in block and "$$" not in block
-        found += re.split(r"(?<=[.!?])\s+(?=[^\W\d_]|[`$\\])", block) if plain else [block]
+        if "```" in block or "$$" in block:
+            found.append(block)
+        elif block[:1].isalpha():
+            found += re.split(r"(?<=[.!?])\s+(?=[^\W\d_]|[`$\\])", block)
+        else:
+            found += re.split(r"\n(?=[ \t]*(?:[-*+]|\d+[.)])[ \t])", block)
     return [each.strip("\n") for each in found if each.strip()]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -160,13 +160,17 @@ def test_the_tests_output_is_for_the_first_call_neither(chat_server: Serve) -> N
     assert not any("2.771204" in request.prompt for request in server.requests)
 
 
-def texts() -> Sequence[str]:
-    block = "$$\nx = 1. Y\n$$"
-    return ["One. Two!\nThree goes on\nhere.", block, "- a. B\n- c", "```\nx = 1. Y\n```"]
+TEXTS = [
+    "One. Two!\nThree goes on\nhere.",
+    "$$\nx = 1. Y\n$$",
+    "- a. B\n  - c",
+    "```\nx = 1. Y\n- z\n```",
+    "    s <- 1. T",
+]
 
 
 def test_a_brief_is_numbered_by_sentences_and_blocks() -> None:
-    first, *blocks = texts()
-    assert passages("\n\n".join(texts())) == ["One.", "Two!", "Three goes on\nhere.", *blocks]
+    text = "\n\n".join(TEXTS)
+    formula, _, code, indented = TEXTS[1:]
+    assert passages(text) == ["One.", "Two!", "Three goes on\nhere.", formula, "- a. B", "  - c", code, indented]
     assert passages("") == []
-    assert first

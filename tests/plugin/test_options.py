@@ -116,6 +116,13 @@ WRITTEN = {
         for interface in ("answer.twice", "answer.half")
     ]
 }
+FAULTS = {
+    "faults": [
+        {"interface": interface, "category": "T2", "file": "answer.py", "first_line": 1, "last_line": 1}
+        | {"passages": [], "caused_by": ""}
+        for interface in ("answer.twice", "answer.half")
+    ]
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,7 +266,7 @@ CASES = {
             "who does not have your implementation" in " ".join(one.prompt for one in seen.asked(feedback=True))
         ),
     ),
-    "feedback-model": asked(values=("writer",), effect=lambda seen: len(seen.asked(feedback=True)) == 1),
+    "feedback-model": asked(values=("writer",), effect=lambda seen: len(seen.asked(feedback=True)) > 0),
     "feedback-from": Case(
         session="answered",
         values=("files",),
@@ -268,7 +275,7 @@ CASES = {
             [turn["feedback"] and turn["feedback"]["source"] for turn in seen.turns] == [None, "person"]
         ),
     ),
-    "max-cost": asked(values=("0.04",), effect=lambda seen: {record["stop"] for record in seen.records} == {"budget"}),
+    "max-cost": asked(values=("0.06",), effect=lambda seen: {record["stop"] for record in seen.records} == {"budget"}),
     "cassette": asked(values=("tape",), effect=lambda seen: (seen.root / "tape/models.json").exists()),
     "cassette-mode": Case(
         session="taped",
@@ -501,7 +508,9 @@ def attempt(
             return embedded(request)
         if request.body["model"] == "seeker":
             return say("```search\ntwice\n```")
-        return say(json.dumps(WRITTEN) if request.body["model"] == "writer-1" else "```bash\nls\n```")
+        if request.body["model"] != "writer-1":
+            return say("```bash\nls\n```")
+        return say(json.dumps(FAULTS if "who does not have your implementation" in request.prompt else WRITTEN))
 
     def run(session: str, way: Way, workers: str, pick: Callable[[Case], tuple[str, ...]]) -> Seen:
         if session == "environments":
