@@ -1,4 +1,7 @@
-"""Write the generated pages of docs/reference: `python -m docs.generate`, from the repository's root. A test compares them with the code."""
+"""Write the generated pages of docs/reference and the schema of records: `python -m docs.generate`, from the repository's root.
+
+A test compares them with the code.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,13 @@ from pytest_recode import cli, formats, records, render
 from pytest_recode.faults import ModelError, ModelFault
 from pytest_recode.formats import directory
 from pytest_recode.plugin import hookspecs, options
+from pytest_recode.records.derived import schema_of
+from pytest_recode.records.record import Record
 from pytest_recode.render import report_code, summary_tables, words
 from tests.metrics import samples
 
 REFERENCE = Path(__file__).parent / "reference"
+RECORD_SCHEMA = Path(records.__file__).parent / "records.schema.json"
 TASKS = Path(__file__).parents[1] / "tasks"
 Schema = Mapping[str, Any]
 
@@ -29,6 +35,7 @@ Schema = Mapping[str, Any]
 def main() -> None:
     for name, text in pages().items():
         (REFERENCE / name).write_text(text, "utf-8")
+    RECORD_SCHEMA.write_text(record_schema(), "utf-8")
 
 
 def pages() -> dict[str, str]:
@@ -71,8 +78,16 @@ def _hooks() -> str:
     )
 
 
+def record_schema() -> str:
+    head = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "pytest-recode record, schema 1: one line of results.jsonl",
+    }
+    return json.dumps({**head, **schema_of(Record)}, indent=1) + "\n"
+
+
 def _record_fields() -> str:
-    schema = json.loads((Path(records.__file__).parent / "records.schema.json").read_text("utf-8"))
+    schema = json.loads(record_schema())
     return _page(
         "Fields of a record",
         "For people who write programs that read `results.jsonl`. Every line of it is an object with these fields; a field without\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_recode import records
 from pytest_recode.episode.setup import setup
 from pytest_recode.plugin.options import OPTIONS
-from pytest_recode.records.record import SettingsRecord
+from pytest_recode.records.setup_record import SettingsRecord
 from pytest_recode.settings import FROM_STORED_RUN, NOT_COMPARED, Settings
 
 SCHEMA = json.loads((Path(records.__file__).parent / "records.schema.json").read_text("utf-8"))

@@ -14,7 +14,8 @@ from pytest_recode.faults import UserError
 from pytest_recode.feedback import prompts
 from pytest_recode.models.table import resolve
 from pytest_recode.records import record
-from pytest_recode.records.record import EpisodeFacts, SettingsRecord
+from pytest_recode.records.record import EpisodeFacts
+from pytest_recode.records.setup_record import SettingsRecord
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.settings import NOT_COMPARED, Settings, fixed
 

@@ -10,7 +10,6 @@ from pytest_recode.export.redaction import redacted, redacted_record
 from pytest_recode.export.target import ExportedEpisode, row
 from pytest_recode.faults import UserError
 from pytest_recode.records.episode_choice import EPISODES, REMEDY, check_directory, without_record
-from pytest_recode.records.line_check import view_fault
 from pytest_recode.records.record import Record
 from pytest_recode.records.results import located, record_at
 from pytest_recode.records.run_directory import RESULTS
@@ -66,20 +65,14 @@ def _run(run: Path, models: Sequence[str], known: dict[str, None], notes: list[s
     transcripts: dict[str, str | None] = {}
     rows: dict[tuple[object, ...], int] = {}
     chosen: dict[str, tuple[int, int]] = {}  # row and position
-    damaged: dict[str, str] = {}
     for position, record in located(results, REMEDY) if results.exists() else ():
         nodeid = record["nodeid"]
-        for earlier in (transcripts, chosen, damaged):
-            earlier.pop(nodeid, None)
+        transcripts.pop(nodeid, None)
+        chosen.pop(nodeid, None)
         transcripts[nodeid] = record["transcript"]
         known[_model(record)] = None
         if _shown(record, models):
             chosen[nodeid] = rows.setdefault(row(record), len(rows)), position
-            if wrong := view_fault({"event": "end", **record}):
-                damaged[nodeid] = wrong
-    if damaged:
-        nodeid, wrong = next(iter(damaged.items()))
-        raise UserError(f"{results}: the record of {nodeid} is damaged ({wrong}): restore it")
     open_ones = len(without_record(run, {run / (path or "") for path in transcripts.values()}))
     if open_ones:
         are = "episode has not ended, or was" if open_ones == 1 else "episodes have not ended, or were"

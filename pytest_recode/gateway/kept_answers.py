@@ -20,15 +20,25 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from pytest_recode.faults import UserError
 from pytest_recode.gateway import FIRST_TURN, TURN
 from pytest_recode.models import Caller, Timing
-from pytest_recode.records.field_checks import NAME, NUMBER, TEXT, list_of, object_of, whole_number
+from pytest_recode.records.derived import Name, Number, check_of
 from pytest_recode.records.results import parse_json
 from pytest_recode.records.run_directory import ANSWERS, Lines, reading
 from pytest_recode.records.transcript import name as transcript_name
+
+
+class _Line(TypedDict):
+    call: Name
+    key: Name
+    turn: Number
+    player: list[str]
+    body: dict[str, Any]
+    waited: float
+    answering: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +134,7 @@ class KeptAnswers:
             texts = path.read_bytes().split(b"\n")[:-1]
         for number, text in enumerate(texts, 1):
             line = parse_json(text)
-            if wrong := "it is not JSON" if line is None else _LINE(line).lstrip(".: "):
+            if wrong := "it is not JSON" if line is None else check_of(_Line)(line).lstrip(".: "):
                 raise UserError(
                     f"{path}, line {number}: is damaged ({wrong}): restore it, or remove the file, and its answers are asked for again"
                 )
@@ -137,14 +147,3 @@ class KeptAnswers:
                 place = Place(file=name, turn=line["turn"], key=line["key"])
                 found.setdefault(place, deque()).append(kept)
         return found
-
-
-_LINE = object_of(
-    call=NAME,
-    key=NAME,
-    turn=whole_number(1),
-    player=list_of(TEXT),
-    body=object_of(),
-    waited=NUMBER,
-    answering=NUMBER,
-)

@@ -10,25 +10,14 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from pytest_recode.faults import UserError
 from pytest_recode.metrics.attempt import Attempt, Row, Snippet
 from pytest_recode.metrics.reading import read
 from pytest_recode.metrics.rows import rows
 from pytest_recode.metrics.run_notes import unended
-from pytest_recode.records.field_checks import (
-    DOLLARS,
-    FLAG,
-    NAME,
-    TEXT,
-    list_of,
-    object_of,
-    one_of,
-    or_null,
-    values_of,
-    whole_number,
-)
+from pytest_recode.records.derived import Count, Name, NonNegative, Number, check_of, one_of
 from pytest_recode.records.results import parse_json
 
 SCHEMA = 1
@@ -216,34 +205,40 @@ def _json(value: Any, indent: str, *, element: bool = False) -> str:
     return f"{opening}\n" + ",\n".join(rows) + f"\n{indent}{closing}"
 
 
-_ATTEMPT = object_of(
-    attempt=whole_number(1),
-    outcome=one_of("solved", "unsolved", "error"),
-    solved_turn=or_null(whole_number(1)),
-    turns=whole_number(0),
-    cost_usd=or_null(DOLLARS),
-)
-_FILE = object_of(
-    rows=list_of(
-        object_of(
-            format=NAME,
-            model=NAME,
-            policy=NAME,
-            agent=NAME,
-            paper=FLAG,
-            simulated=FLAG,
-            settings=values_of(TEXT),
-            recorded=values_of(TEXT),
-            tasks=values_of(
-                object_of(
-                    digest=TEXT,
-                    snippet_=object_of(paper=NAME, name=NAME, lines=whole_number(0)),
-                    attempts=list_of(_ATTEMPT),
-                )
-            ),
-        )
-    )
-)
+class _StoredAttempt(TypedDict):
+    attempt: Number
+    outcome: Annotated[str, one_of("solved", "unsolved", "error")]
+    solved_turn: Number | None
+    turns: Count
+    cost_usd: NonNegative | None
+
+
+class _StoredSnippet(TypedDict):
+    paper: Name
+    name: Name
+    lines: Count
+
+
+class _StoredTask(TypedDict):
+    digest: str
+    snippet: NotRequired[_StoredSnippet]
+    attempts: list[_StoredAttempt]
+
+
+class _StoredRow(TypedDict):
+    format: Name
+    model: Name
+    policy: Name
+    agent: Name
+    paper: bool
+    simulated: bool
+    settings: dict[str, str]
+    recorded: dict[str, str]
+    tasks: dict[str, _StoredTask]
+
+
+class _Baseline(TypedDict):
+    rows: list[_StoredRow]
 
 
 def load(path: Path) -> Outcomes:
@@ -260,7 +255,7 @@ def load(path: Path) -> Outcomes:
     if type(found["schema"]) is not int or found["schema"] != SCHEMA:
         version = json.dumps(found["schema"])[:40]
         raise UserError(f"{path}: schema {version}: this version reads {SCHEMA}: {_BLESS}, or update pytest-recode")
-    if wrong := _FILE(found) or _doubtful(found):
+    if wrong := check_of(_Baseline)(found) or _doubtful(found):
         raise UserError(
             f"{path}: is not a baseline of schema {SCHEMA}: {wrong.removeprefix('.').lstrip(': ')}; {_BLESS}"
         )

@@ -3,38 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from pytest_recode.faults import UserError
 from pytest_recode.metrics.attempt import Attempt, Row, Snippet, iso_dates
-from pytest_recode.records.field_checks import (
-    CUTOFF,
-    DATES,
-    FLAG,
-    NAME,
-    list_of,
-    object_of,
-    or_null,
-    values_of,
-    whole_number,
-)
+from pytest_recode.records.derived import Cutoff, Name, Number, check_of
 from pytest_recode.records.results import parse_json
+from pytest_recode.records.setup_record import DateFacts
 
 # The published file has one paper's last commit as its first; papers.yaml, from two days later, has both dates.
 _MIXED_UP = {"minp": {"first_commit_date": "2025-03-15"}}
 _PAPERS_YAML = {"minp": {"first_commit_date": "2024-11-13", "last_commit_date": "2025-03-15"}}
 
-_STATS = object_of(
-    results=values_of(
-        object_of(
-            paper_metadata=object_of(**DATES),
-            results=values_of(
-                object_of(results=values_of(list_of(object_of(snippet_code_line_count=whole_number(1), passed=FLAG))))
-            ),
-        )
-    ),
-    overall_scores=values_of(object_of(llm_cfg=object_of(pretty_name=NAME, knowledge_cutoff_date_=or_null(CUTOFF)))),
-)
+
+class _Completion(TypedDict):
+    snippet_code_line_count: Number
+    passed: bool
+
+
+class _OfModel(TypedDict):
+    results: dict[str, list[_Completion]]  # by snippet
+
+
+class _OfPaper(TypedDict):
+    paper_metadata: DateFacts
+    results: dict[str, _OfModel]
+
+
+class _Config(TypedDict):
+    pretty_name: Name
+    knowledge_cutoff_date: NotRequired[Cutoff | None]
+
+
+class _Scores(TypedDict):
+    llm_cfg: _Config
+
+
+class _Stats(TypedDict):
+    results: dict[str, _OfPaper]
+    overall_scores: dict[str, _Scores]  # by model
 
 
 def fault(data: bytes, stats: Mapping[str, Any]) -> str:
@@ -56,8 +63,8 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _fault(stats: Mapping[str, Any]) -> str:
-    """Check the values against `_STATS`, and the models of the results against those with scores."""
-    found = _STATS(stats)
+    """Check the values against `_Stats`, and the models of the results against those with scores."""
+    found = check_of(_Stats)(stats)
     if not found:
         named = stats["overall_scores"]
         for paper, results in stats["results"].items():

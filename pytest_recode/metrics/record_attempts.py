@@ -10,7 +10,8 @@ from typing import Any, Literal, TypeVar, cast
 
 from pytest_recode.metrics.attempt import Attempt, Failure, Replay, Row, Shared, Snippet, TurnScore, iso_dates
 from pytest_recode.metrics.published import year_of
-from pytest_recode.records.record import Record, SettingsRecord, TurnRecord, cause, findings
+from pytest_recode.records.record import Record, TurnRecord, cause, findings
+from pytest_recode.records.setup_record import SettingsRecord
 from pytest_recode.settings import NOT_COMPARED, ONE_STEP
 
 _OF_STEPS = {"steps", "memory_threshold", "memory_keep", "search_model"}

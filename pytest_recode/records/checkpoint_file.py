@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Container, Mapping
+from collections.abc import Container
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, cast
@@ -18,7 +18,7 @@ from typing import Any, TypedDict, cast
 from pytest_recode.episode import Feedback, Turn
 from pytest_recode.faults import UserError
 from pytest_recode.records.checkpoint import Changes, Checkpoint, StoredEpisode
-from pytest_recode.records.line_check import checkpoint_fault
+from pytest_recode.records.derived import Base64, Name, NamedFile, Number, check_of
 from pytest_recode.records.run_files import LOCAL, RunFiles
 from pytest_recode.records.stored_values import (
     StoredFeedback,
@@ -43,35 +43,41 @@ _NOTHING = StoredEpisode()
 
 
 class StoredChanges(TypedDict):
-    files: dict[str, tuple[str, int]]  # digest of the contents, and mode; in JSON an array of the two
-    contents: dict[str, str]  # in base64, by digest; those of earlier lines are not repeated
+    files: dict[str, NamedFile]
+    contents: dict[str, Base64]  # in base64, by digest; those of earlier lines are not repeated
     removed: list[str]
     whole: bool
 
 
 class StoredCheckpoint(TypedDict):
-    """A checkpoint in plain JSON types. `targets` are in base64."""
+    """A checkpoint in plain JSON types."""
 
-    turn: int
+    turn: Number
     feedback: StoredFeedback | None
     move: StoredMove
     verdict: StoredVerdict
-    targets: dict[str, str]
+    targets: dict[str, Base64]
     seconds: float
     shared: str
-    agent: Mapping[str, Any] | None
+    agent: Any  # checked by the agent itself
     changes: StoredChanges | None
 
 
 class _CheckpointLine(StoredCheckpoint):
-    nodeid: str
+    nodeid: Name
 
 
 class _FeedbackLine(TypedDict):
     """A feedback that no turn used yet."""
 
-    nodeid: str
+    nodeid: Name
     feedback: StoredFeedback
+
+
+def _fault(line: Any) -> str:
+    """The first wrong key of a line, and what it must be; "" if nothing is wrong."""
+    kind = _CheckpointLine if isinstance(line, dict) and "turn" in line else _FeedbackLine
+    return check_of(kind)(line).lstrip(".: ")
 
 
 class CheckpointWriter:
@@ -156,7 +162,7 @@ def _read(path: Path, nodeid: str, files: RunFiles) -> list[Checkpoint | Feedbac
     try:
         for text in files.read(path).split(b"\n")[:-1]:
             line = json.loads(text)
-            if wrong := checkpoint_fault(line):
+            if wrong := _fault(line):
                 raise _damaged(path, len(found) + 1, wrong)
             if line["nodeid"] != nodeid:
                 raise UserError(

@@ -1,15 +1,17 @@
 """Checks of plain JSON values: each is a function that returns the problem of a value, or "".
 
-Used for files that a person may have edited: records (`record_check.py`) and published results (`metrics/published_results.py`).
-Only named keys are checked, so that later versions can add keys.
+Used for files that a person may have edited; `derived.py` makes the checks of types of them. Only named keys are checked, so that later
+versions can add keys.
 """
 
 from __future__ import annotations
 
+import base64
 import math
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -42,20 +44,27 @@ def expect(wanted: str, holds: Callable[[Any], bool]) -> Check:
     return lambda value: "" if holds(value) else f" is {shown(value)}: must be {wanted}"
 
 
+def anything(_: Any) -> str:
+    """Accept any value."""
+    return ""
+
+
 def whole_number(low: int) -> Check:
     """Require an int from `low` to 2**53, but not a bool."""
-
-    def holds(value: Any) -> bool:
-        return type(value) is int and low <= value <= _LARGEST
-
-    return expect(f"a whole number from {low}", holds)
+    return lambda value: (
+        ""
+        if type(value) is int and low <= value <= _LARGEST
+        else f" is {shown(value)}: must be a whole number from {low}"
+    )
 
 
 def or_null(check: Check) -> Check:
     """Accept null as well."""
 
     def found(value: Any) -> str:
-        wrong = "" if value is None else check(value)
+        if value is None:
+            return ""
+        wrong = check(value)
         return f"{wrong} or null" if wrong else ""
 
     return found
@@ -63,37 +72,64 @@ def or_null(check: Check) -> Check:
 
 def one_of(*choices: str) -> Check:
     """Require one of these texts."""
-    return expect(" or ".join(choices), lambda value: isinstance(value, str) and value in choices)
+    valid = frozenset(choices)
+    return expect(" or ".join(choices), lambda value: type(value) is str and value in valid)
 
 
-def object_of(**checks: Check) -> Check:
-    """Require an object with these keys; those that end in `_`, which is not part of the key, are optional."""
-    keys = [(name.removesuffix("_"), not name.endswith("_"), check) for name, check in checks.items()]
+def all_of(first: Check, *others: Check) -> Check:
+    """Require what each of these requires."""
+    if not others:
+        return first
+    return lambda value: first(value) or next(filter(None, (check(value) for check in others)), "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """A key of an object. `valid`: the types whose every value is valid, so that the check need not be called."""
+
+    check: Check
+    required: bool = True
+    valid: tuple[type, ...] = ()
+
+
+def object_of(keys: Mapping[str, Key]) -> Check:
+    """Require an object with these keys."""
+    every = [(name, key.valid, key.check, key.required) for name, key in keys.items()]
 
     def found(value: Any) -> str:
-        if not isinstance(value, dict):
+        if type(value) is not dict:
             return f" is {shown(value)}: must be an object"
-        for key, required, check in keys:
-            if key in value:
-                if wrong := check(value[key]):
-                    return f".{key}{wrong}"
-            elif required:
-                return f": lacks {key!r}"
+        for name, valid, check, required in every:
+            each = value.get(name, _MISSING)
+            if type(each) in valid:
+                continue
+            if each is _MISSING:
+                if required:
+                    return f": lacks {name!r}"
+            elif wrong := check(each):
+                return f".{name}{wrong}"
         return ""
 
     return found
 
 
-def list_of_texts(**checks: Check) -> Check:
-    """`list_of(object_of(…))` for keys whose valid values are texts or null, of which few differ: combinations of values that were valid are remembered."""
-    whole = list_of(object_of(**checks))
-    values_at = operator.itemgetter(*(name.removesuffix("_") for name in checks))
-    valid: set[tuple[object, ...]] = set()
+_MISSING = object()
+
+
+def list_of_texts(check: Check, plain: Sequence[str], others: Sequence[str]) -> Check:
+    """`list_of(check)` for objects of which all values are texts or null: any text for the keys `plain`. Of the values of `others`, few
+    differ: combinations that were valid are remembered."""
+    whole = list_of(check)
+    texts_at = [operator.itemgetter(key) for key in plain]
+    values_at = operator.itemgetter(*others) if others else lambda _: None
+    valid: set[Any] = set()
 
     def found(value: Any) -> str:
         try:
             values = set(map(values_at, value))
-        except (KeyError, TypeError):  # a key is missing; a value is a list or an object
+            for text_at in texts_at:
+                "".join(map(text_at, value))  # TypeError unless all are texts
+        except (KeyError, TypeError):  # a key is missing; a value is not a text
             return whole(value)
         if type(value) is list and values <= valid:
             return ""
@@ -128,9 +164,12 @@ def list_of(check: Check) -> Check:
     """Require a list, and check each element."""
 
     def found(value: Any) -> str:
-        if not isinstance(value, list):
+        if type(value) is not list:
             return f" is {shown(value)}: must be a list"
-        return next((f"[{place}]{wrong}" for place, each in enumerate(value) if (wrong := check(each))), "")
+        for place, each in enumerate(value):
+            if wrong := check(each):
+                return f"[{place}]{wrong}"
+        return ""
 
     return found
 
@@ -139,9 +178,12 @@ def values_of(check: Check) -> Check:
     """Require an object with any keys, and check each value."""
 
     def found(value: Any) -> str:
-        if not isinstance(value, dict):
+        if type(value) is not dict:
             return f" is {shown(value)}: must be an object"
-        return next((f".{key}{wrong}" for key, each in value.items() if (wrong := check(each))), "")
+        for key, each in value.items():
+            if wrong := check(each):
+                return f".{key}{wrong}"
+        return ""
 
     return found
 
@@ -153,17 +195,26 @@ def shown(value: Any) -> str:
     return words if len(words) <= 40 else f"{words[:40]}…"
 
 
-TEXT = expect("a text", lambda value: isinstance(value, str))
+def _is_base64(value: Any) -> bool:
+    try:
+        base64.b64decode(value)
+    except (TypeError, ValueError):
+        return False
+    return isinstance(value, str)
+
+
+def _is_named_file(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and type(value[0]) is str and type(value[1]) is int
+
+
+BASE64 = expect("base64", _is_base64)
+NAMED_FILE = expect("a digest and a file mode", _is_named_file)
+TEXT = expect("a text", lambda value: type(value) is str)
 NAME = expect("a nonempty text", lambda value: isinstance(value, str) and bool(value.strip()))
-FLAG = expect("true or false", lambda value: isinstance(value, bool))
-DOLLARS = expect(
-    "a number from 0",
-    lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf,
-)
-NUMBER = expect(
-    "a number",
-    lambda value: isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value),
-)
+FLAG = expect("true or false", lambda value: type(value) is bool)
+DOLLARS = expect("a number from 0", lambda value: type(value) in (int, float) and 0 <= value < math.inf)
+NUMBER = expect("a number", lambda value: type(value) in (int, float) and -math.inf < value < math.inf)
+INTEGER = expect("a whole number", lambda value: type(value) is int)
 SEED = expect("a whole number from 0 to 2**64 - 1", lambda value: type(value) is int and 0 <= value < 2**64)
 CUTOFF = expect(
     "a date such as 2024-10 or 2024-10-17, or empty",
@@ -174,5 +225,8 @@ DAY = expect(
     "a date such as 2024-10-17",
     lambda value: value in (None, "", "null") or (isinstance(value, str) and value.count("-") == 2 and is_date(value)),
 )
-DATES = {f"{name}_": DAY for name in ("arxiv_v1_date", "arxiv_date", "first_commit_date", "last_commit_date")}
-"""Optional keys of the dates of a paper and of its repository."""
+
+
+def single(value: Any) -> str:
+    """Require a value that is neither an object nor a list."""
+    return " is not a single value" if isinstance(value, dict | list) else ""

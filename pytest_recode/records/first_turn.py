@@ -1,7 +1,7 @@
 """First turns that episodes share: no feedback comes before the first turn, so episodes with any policy start with the same one.
 
 `DIR/first-turns/<key>.json` is the checkpoint of the first turn of a (task, model, agent, attempt), with its key. The worker that plays
-it first writes it, under a lock; `line_check.py` checks it when it is read.
+it first writes it, under a lock.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from pytest_recode.clock import Clock, Wait
 from pytest_recode.faults import UserError
 from pytest_recode.records.checkpoint import Checkpoint
 from pytest_recode.records.checkpoint_file import StoredCheckpoint, dump, load
-from pytest_recode.records.line_check import first_turn_fault
+from pytest_recode.records.derived import Name, check_of
 from pytest_recode.records.run_files import LOCAL, RunFiles
 
 
 class _FirstTurnFile(StoredCheckpoint):
-    key: str
+    key: Name
 
 
 class FirstTurn:
@@ -53,7 +53,7 @@ def _read(path: Path, files: RunFiles) -> _FirstTurnFile | None:
     """Read a stored first turn; None if there is none. Raises `UserError` if the file is damaged."""
     try:
         content = json.loads(files.read(path))
-        wrong = first_turn_fault(content)
+        wrong = check_of(_FirstTurnFile)(content).lstrip(".: ")
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:

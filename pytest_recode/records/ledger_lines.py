@@ -1,13 +1,13 @@
-"""The lines of a run's ledger, as types, and the check of a line that is read. `ledger.py` writes and reads them."""
+"""The lines of a run's ledger, as types, by which a line that is read is checked. `ledger.py` writes and reads them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Literal, NotRequired, TypedDict, final
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, final
 
 from pytest_recode.faults import ModelFault
-from pytest_recode.records.field_checks import FLAG, NUMBER, TEXT, object_of, one_of, or_null, whole_number
-from pytest_recode.records.record import UsageRecord
+from pytest_recode.records.derived import Count, check_of, one_of
 
 
 class Reach(StrEnum):
@@ -35,10 +35,13 @@ class OpenLine(TypedDict):
 
 
 @final
-class SpentLine(UsageRecord):
-    """An answered request."""
+class SpentLine(TypedDict):
+    """An answered request. A cost below 0, which only a wrong price has, is counted as it is."""
 
     model: str
+    prompt_tokens: Count
+    completion_tokens: Count
+    cost_usd: float | None
 
 
 @final
@@ -63,7 +66,7 @@ class FaultLine(TypedDict):
     """A fault that every later request of this run for the model would cause again."""
 
     model: str
-    fault: str
+    fault: Annotated[str, one_of(*ModelFault)]
     detail: str
 
 
@@ -72,25 +75,22 @@ class ReachLine(TypedDict):
     """A change in whether an address can be reached."""
 
     address: str
-    reach: str
+    reach: Annotated[str, one_of(*Reach)]
 
 
 LedgerLine = RunLine | OpenLine | SpentLine | UnansweredLine | ReplayedLine | FaultLine | ReachLine
 
-_SPENT = object_of(
-    model=TEXT, prompt_tokens=whole_number(0), completion_tokens=whole_number(0), cost_usd=or_null(NUMBER)
-)
-_BY_KEY = {
-    "run": object_of(run=TEXT),
-    "call": object_of(model=TEXT, call=one_of("begun"), reserved_usd_=NUMBER),
-    "unanswered": object_of(model=TEXT, unanswered=TEXT),
-    "replayed": object_of(model=TEXT, replayed=FLAG, recorded_usd=or_null(NUMBER)),
-    "fault": object_of(model=TEXT, fault=one_of(*ModelFault), detail=TEXT),
-    "reach": object_of(address=TEXT, reach=one_of(*Reach)),
+_BY_KEY: Mapping[str, Any] = {
+    "run": RunLine,
+    "call": OpenLine,
+    "unanswered": UnansweredLine,
+    "replayed": ReplayedLine,
+    "fault": FaultLine,
+    "reach": ReachLine,
 }
 
 
 def ledger_fault(line: Any) -> str:
     """The first wrong key of a line and what it must be; "" if nothing is wrong."""
     known = next((key for key in _BY_KEY if isinstance(line, dict) and key in line), "")
-    return (_BY_KEY[known] if known else _SPENT)(line).lstrip(".: ")
+    return check_of(_BY_KEY.get(known, SpentLine))(line).lstrip(".: ")

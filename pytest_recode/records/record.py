@@ -1,166 +1,261 @@
 """The record of an episode: one line of results.jsonl (schema 1), as types and as functions that make its parts.
 
-The types correspond to `records.schema.json`, with the same keys; a test compares the two. Keys that records of earlier versions lack
-are `NotRequired`. `results.py` checks records that it reads from a file. Transcripts and checkpoints store more of each turn
-(`stored_values.py`). Values are plain JSON types, because pytest-xdist sends records from workers to the controller.
+The types are the only definition of the format. The check of a record that is read (`record_check.py`), the schema
+`records.schema.json` and the page docs/reference/record-fields.md are derived from them (`derived.py`). Keys that records of earlier
+versions lack are `NotRequired`. Transcripts and checkpoints store more of each turn (`stored_values.py`). Values are plain JSON types,
+because pytest-xdist sends records from workers to the controller.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NotRequired, TypedDict
+from dataclasses import asdict
+from typing import Annotated, Any, NotRequired, TypedDict, cast
 
 from pytest_recode.episode import Audit, Feedback, FeedbackItem, Turn
+from pytest_recode.records import field_checks
+from pytest_recode.records.derived import (
+    REMEMBERED,
+    Count,
+    Cutoff,
+    Level,
+    Name,
+    NonNegative,
+    Number,
+    Rule,
+    Seed,
+    Share,
+    check_of,
+    known,
+    one_of,
+    whole_number,
+)
+from pytest_recode.records.setup_record import DateFacts, SettingsRecord
 from pytest_recode.usage import Usage
 
 SCHEMA = 1
 
+_TIME = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\+00:00$"
+_AUTHORS = {
+    "propertyNames": {"enum": ["category", "description", "analysis", "suggestion", "correction", "caused_by"]},
+    "additionalProperties": {
+        "type": "string",
+        "pattern": "^(task|model|person|derived)([+](task|model|person|derived))?$",
+    },
+}
+
 
 class UsageRecord(TypedDict):
-    prompt_tokens: int
-    completion_tokens: int
-    cost_usd: float | None
+    prompt_tokens: Annotated[Count, "tokens sent to models"]
+    completion_tokens: Annotated[Count, "tokens received from models"]
+    cost_usd: Annotated[NonNegative | None, "cost in US dollars; null: a price is unknown"]
 
 
 class AuditRecord(TypedDict):
-    reference_run: int
-    reference_share: float
-    tests_run: int
-    tests_share: float
-    cut: int
-    encoded: NotRequired[int]
+    reference_run: Annotated[Count, "tokens of the longest run from the reference"]
+    reference_share: Annotated[Share, "share of the text's tokens in runs of 8 or more"]
+    tests_run: Annotated[Count, "reference_run for hidden tests"]
+    tests_share: Annotated[Share, "reference_share for hidden tests"]
+    cut: Annotated[Count, "number of passages cut"]
+    encoded: NotRequired[Annotated[Count, "of these, passages that were no natural language"]]
 
 
 class FeedbackItemRecord(TypedDict):
-    interface: str
-    category: str
-    caused_by: NotRequired[str | None]
-    possible_causes: NotRequired[list[str]]
-    authors: NotRequired[dict[str, str]]
+    interface: Annotated[str, "interface that the item is about"]
+    category: Annotated[str, known("T0", "T1", "T2", "T3", "T4", ""), "category of the fault; never shown to agents"]
+    caused_by: NotRequired[Annotated[str | None, "interface with the fault, if it is another one"]]
+    possible_causes: NotRequired[
+        Annotated[list[str], "failing interfaces that this one or its hidden tests use, and that may have the fault"]
+    ]
+    authors: NotRequired[
+        Annotated[
+            dict[str, str],
+            Rule(schema=_AUTHORS),
+            "authors of each field with text; two authors are joined by + in the order of their text",
+        ]
+    ]
 
 
 class FeedbackRecord(TypedDict):
     """The feedback before a turn, without its text."""
 
-    source: str
-    model: str | None
-    prompt: str | None
-    audit: AuditRecord
-    items: list[FeedbackItemRecord]
+    source: Annotated[
+        str,
+        known("task", "model", "person", "derived"),
+        "researcher that was asked; `items` have the authors of each field",
+    ]
+    model: Annotated[str | None, "name of the model that wrote it, as the user gave it"]
+    prompt: Annotated[str | None, "version of the prompt for the model"]
+    audit: Annotated[AuditRecord, "parts of reference and hidden tests in the text, before passages were cut"]
+    items: Annotated[list[FeedbackItemRecord], "items of the feedback, each about one interface"]
 
 
 class CaseRecord(TypedDict):
-    id: str
-    interface: str
-    outcome: str
-    kind: str
-    exception: str | None
-    junit: NotRequired[str]
+    id: Annotated[str, "pytest's id of the hidden test"]
+    interface: Annotated[str, "interface that the case tests"]
+    outcome: Annotated[
+        str, one_of("passed", "failed", "error"), "result of the case; everything except passed counts as failed"
+    ]
+    kind: Annotated[str, "kind of failure; empty if the case passed"]
+    exception: Annotated[str | None, "type of the exception that the candidate raised"]
+    junit: NotRequired[
+        Annotated[
+            str,
+            known("", "passed", "failure", "error", "skipped"),
+            "status of the case in pytest's JUnit report; empty: unknown",
+        ]
+    ]
 
 
 class TurnRecord(TypedDict):
-    turn: int
-    level: str | None
-    feedback: FeedbackRecord | None
-    passed: int
-    failed: int
-    total: int
-    cases: list[CaseRecord]
-    tampering: list[str]
-    verifiable: NotRequired[bool]
-    versions: NotRequired[dict[str, str]]
-    seed: int
-    steps: NotRequired[int]
-    unparsed: NotRequired[int]
-    asked_again: NotRequired[int]
-    reindented: bool
-    shared: str | None
-    usage: UsageRecord
-    seconds: float
+    turn: Annotated[Number, "counted from 1"]
+    level: Annotated[Level | None, "level of the feedback before this turn; null: none"]
+    feedback: Annotated[FeedbackRecord | None, "feedback before this turn, without its text"]
+    passed: Annotated[Count, "number of hidden cases that passed"]
+    failed: Annotated[Count, "number of hidden cases that did not pass"]
+    total: Annotated[Number, "number of hidden cases"]
+    cases: Annotated[list[CaseRecord], Rule(schema={"minItems": 1}), "verdict for each case"]
+    tampering: Annotated[list[str], "findings: how the candidate interfered with its judge"]
+    verifiable: NotRequired[
+        Annotated[
+            bool,
+            "false if no test of a shared judge fails right code when the values that it compares are shifted, so that a pass proves less; absent otherwise",
+        ]
+    ]
+    versions: NotRequired[
+        Annotated[dict[str, str], "versions of Python (`python`) and of the libraries that the grader had loaded"]
+    ]
+    seed: Annotated[Seed, "seed of the grading; --recode-seed repeats it"]
+    steps: NotRequired[
+        Annotated[Count, "steps of the agent in this turn: answers of the model, without those of `asked_again`"]
+    ]
+    unparsed: NotRequired[Annotated[Count, "answers that could not be used; nothing of them was executed"]]
+    asked_again: NotRequired[Annotated[Count, "of these, answers that were no step, because the model was asked again"]]
+    reindented: Annotated[bool, "the answer's indentation was corrected (--recode-reindent)"]
+    shared: Annotated[str | None, "node id of the episode that played and paid for this turn, if it is another one"]
+    usage: Annotated[UsageRecord, "tokens and cost of this turn"]
+    seconds: Annotated[NonNegative, "wall time of this turn"]
 
 
 class AbandonedRecord(TypedDict):
-    steps: int
-    unparsed: int
-    asked_again: NotRequired[int]
+    steps: Annotated[Count, "steps of the agent"]
+    unparsed: Annotated[Count, "answers that could not be used"]
+    asked_again: NotRequired[Annotated[Count, "of these, answers that were no step, because the model was asked again"]]
 
 
 class ErrorRecord(TypedDict):
-    kind: str
-    message: str
-    cause: NotRequired[str]
+    kind: Annotated[
+        str,
+        Rule(schema={"pattern": "^(model:[a-z-]+|time|budget|cassette|machine|sandbox|grader|user|worker|internal)$"}),
+        "error kind; docs/reference/errors.md lists them",
+    ]
+    message: Annotated[str, "message that the terminal shows"]
+    cause: NotRequired[
+        Annotated[
+            str,
+            "the message without the number and duration of tries, where it names them; equal for errors with the same cause",
+        ]
+    ]
 
 
 class ReplayRecord(TypedDict):
-    run: str
-    nodeid: str
-    turn: int
-    level: str
+    run: Annotated[str, "name of the original run's directory"]
+    nodeid: Annotated[str, "node id of the original episode"]
+    turn: Annotated[int, whole_number(2), "number of the original turn"]
+    level: Annotated[Level, "level of the feedback before the original turn"]
 
 
-class SettingsRecord(TypedDict):
-    version: str
-    turns: int
-    steps: int
-    memory_threshold: int | None
-    memory_keep: int | None
-    search_model: str | None
-    test_output: str
-    temperature: float | None
-    call_seconds: NotRequired[float]
-    test_seconds: float | None
-    reindent: bool
-    api_base: str | None
-    image: str
-    feedback_from: str
-    feedback_scope: str
-    feedback_code: str
-    feedback_writer: NotRequired[str]
-    researcher_prompt: str
+_FACTS = Rule(check=check_of(DateFacts))
+_COMPARED = Rule(check=field_checks.values_of(field_checks.single))
+"""Settings are compared, also those of later versions."""
 
 
 class EpisodeFacts(TypedDict):
     """Values that are known when an episode starts: the first line of its transcript."""
 
-    schema: int
-    nodeid: str
-    task: str
-    format: str
-    facts: dict[str, Any]
-    agent: str
-    model: str | None
-    simulated: bool
-    feedback: str
-    feedback_model: str | None
-    attempt: int
-    shard: NotRequired[str | None]
-    paper: bool
-    paper_date: str
-    cutoff: str
-    settings: SettingsRecord
-    sandbox: str
-    sandbox_host: NotRequired[str | None]
-    memory_limit: NotRequired[str]
-    isolation: str
-    transcript: str
-    digest: str | None
-    replay: ReplayRecord | None
+    schema: Annotated[int, Rule(schema={"const": SCHEMA}), "version of this format"]
+    nodeid: Annotated[Name, "pytest's id of the item"]
+    task: Annotated[Name, "the id of the task"]
+    format: Annotated[Name, "the task format that loaded it"]
+    facts: Annotated[dict[str, Any], _FACTS, "further values from the task's format"]
+    agent: Annotated[Name, "name of the agent (--recode-agent)"]
+    model: Annotated[Name | None, "name that the user gave; null for an agent without a model"]
+    simulated: Annotated[bool, "true for the built-in offline models"]
+    feedback: Annotated[Name, "feedback policy, with its options"]
+    feedback_model: Annotated[str | None, "name of the model that wrote feedback, as the user gave it; null: none"]
+    attempt: Annotated[Number, "number of the attempt, up to --recode-attempts"]
+    shard: NotRequired[
+        Annotated[
+            Annotated[str, Rule(schema={"pattern": "^[1-9][0-9]*/[1-9][0-9]*$"})] | None,
+            "part of the run that played the episode: --recode-shard; null: the run was not divided",
+        ]
+    ]
+    paper: Annotated[bool, "whether the paper was in the prompt"]
+    paper_date: Annotated[str, "date of the paper, from the task"]
+    cutoff: Annotated[Cutoff, "the model's knowledge cutoff, from the table of models; empty: unknown"]
+    settings: Annotated[
+        SettingsRecord, _COMPARED, REMEMBERED, "other settings that must be equal in comparable records"
+    ]
+    sandbox: Annotated[str, "kind of sandbox that ran the code"]
+    sandbox_host: NotRequired[
+        Annotated[
+            str | None,
+            "address of the Docker daemon (--recode-docker-host, DOCKER_HOST or the active context), without a password; null: this machine",
+        ]
+    ]
+    memory_limit: NotRequired[
+        Annotated[
+            str,
+            "what limited the memory of each launch as a whole: a control group of the kernel, or only measurements (`measured`)",
+        ]
+    ]
+    isolation: Annotated[
+        str,
+        known("separate", "process", "shared"),
+        "how candidate and hidden tests were separated: in two sandboxes, in two processes without isolation, in one process",
+    ]
+    transcript: Annotated[str, "path of the transcript, relative to the directory of results.jsonl"]
+    digest: Annotated[str | None, "hash of the task's files in this run; null: they could not be read"]
+    replay: Annotated[ReplayRecord | None, "origin of a replayed turn (--recode-replay-feedback); null: an episode"]
 
 
 class Record(EpisodeFacts):
     """A line of results.jsonl."""
 
-    outcome: str
-    stop: str
-    solved_turn: int | None
-    passed_but_flagged: NotRequired[bool]
-    turns: list[TurnRecord]
-    abandoned: NotRequired[AbandonedRecord]
-    usage: UsageRecord
-    seconds: float
-    waited: NotRequired[float]
-    ended: NotRequired[str]
-    error: ErrorRecord | None
+    outcome: Annotated[
+        str, one_of("solved", "unsolved", "error"), "result of the episode; error: no verdict, and in no share"
+    ]
+    stop: Annotated[
+        str,
+        known("solved", "turns", "given-up", "time", "budget", "error"),
+        "reason for the end of the episode; given-up: a person gave up (--recode-agent=person)",
+    ]
+    solved_turn: Annotated[Number | None, "turn that solved the task; null: not solved"]
+    passed_but_flagged: NotRequired[
+        Annotated[
+            bool,
+            "the episode is unsolved although every case of a turn passed, because of a finding of the shared judge (`tampering`)",
+        ]
+    ]
+    turns: Annotated[list[TurnRecord], "judged turns, in order"]
+    abandoned: NotRequired[
+        Annotated[
+            AbandonedRecord,
+            "answers of the model in turns that were not judged because of an error or the end of the run; their cost is in `usage`",
+        ]
+    ]
+    usage: Annotated[UsageRecord, "tokens and cost of all turns, including the feedback model's calls"]
+    seconds: Annotated[NonNegative, "wall time of the whole episode"]
+    waited: NotRequired[
+        Annotated[
+            NonNegative,
+            "the part of `seconds` that does not count against the time limit: failed tries, the pauses between them, and other waiting",
+        ]
+    ]
+    ended: NotRequired[
+        Annotated[str, Rule(check=field_checks.TIME, schema={"pattern": _TIME}), "when the episode ended, UTC"]
+    ]
+    error: Annotated[ErrorRecord | None, "reason for a missing verdict; null: there is a verdict"]
 
 
 def cause(error: ErrorRecord) -> str:
@@ -169,11 +264,7 @@ def cause(error: ErrorRecord) -> str:
 
 
 def usage(spent: Usage) -> UsageRecord:
-    return {
-        "prompt_tokens": spent.prompt_tokens,
-        "completion_tokens": spent.completion_tokens,
-        "cost_usd": spent.cost_usd,
-    }
+    return cast("UsageRecord", asdict(spent))
 
 
 def total(turns: Sequence[Turn]) -> Usage:
@@ -254,11 +345,4 @@ def feedback_item(item: FeedbackItem) -> FeedbackItemRecord:
 
 
 def audit(found: Audit) -> AuditRecord:
-    return {
-        "reference_run": found.reference_run,
-        "reference_share": found.reference_share,
-        "tests_run": found.tests_run,
-        "tests_share": found.tests_share,
-        "cut": found.cut,
-        "encoded": found.encoded,
-    }
+    return cast("AuditRecord", asdict(found))

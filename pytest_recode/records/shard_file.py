@@ -9,34 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, cast
+from typing import Annotated, Any, TypedDict, cast
 
 from pytest_recode.faults import UserError
-from pytest_recode.records.field_checks import NAME, TEXT, expect, list_of, object_of, values_of, whole_number
+from pytest_recode.records import field_checks
+from pytest_recode.records.derived import Name, Number, Rule, check_of
 from pytest_recode.records.run_directory import replaced
 from pytest_recode.settings import parse_shard
 
 SHARD_FILE = "shard.json"
 SCHEMA = 1
-
-
-class FormatSettings(TypedDict):
-    """Settings of one format's tasks. A resumed run may add to the first three; `others` must be equal in all parts of a run."""
-
-    attempts: int
-    feedback: list[str]
-    paper: list[bool]  # with the paper, without it, or both
-    others: Mapping[str, Any]  # by the name of the option
-
-
-class ShardFile(TypedDict):
-    schema: int
-    shard: str
-    version: str  # of pytest-recode, when the part was begun
-    models: list[str]
-    formats: dict[str, FormatSettings]
-    task_lists: dict[str, str]  # a digest of each list of tasks that was dealt to the parts, by its name
-    episodes: list[str]  # node ids of the selected episodes
 
 
 def _is_shard(value: Any) -> bool:
@@ -47,22 +29,27 @@ def _is_shard(value: Any) -> bool:
     return True
 
 
-_CHECK = object_of(
-    schema=expect(str(SCHEMA), lambda value: value == SCHEMA),
-    shard=expect("a shard such as 3/8", _is_shard),
-    version=TEXT,
-    models=list_of(TEXT),
-    formats=values_of(
-        object_of(
-            attempts=whole_number(1),
-            feedback=list_of(TEXT),
-            paper=list_of(expect("true or false", lambda value: isinstance(value, bool))),
-            others=expect("an object", lambda value: isinstance(value, dict)),
-        )
-    ),
-    task_lists=values_of(TEXT),
-    episodes=list_of(NAME),
-)
+_SHARD = Rule(check=field_checks.expect("a shard such as 3/8", _is_shard))
+_SCHEMA = Rule(check=field_checks.expect(str(SCHEMA), lambda value: value == SCHEMA))
+
+
+class FormatSettings(TypedDict):
+    """Settings of one format's tasks. A resumed run may add to the first three; `others` must be equal in all parts of a run."""
+
+    attempts: Number
+    feedback: list[str]
+    paper: list[bool]  # with the paper, without it, or both
+    others: Mapping[str, Any]  # by the name of the option
+
+
+class ShardFile(TypedDict):
+    schema: Annotated[int, _SCHEMA]
+    shard: Annotated[str, _SHARD]
+    version: str  # of pytest-recode, when the part was begun
+    models: list[str]
+    formats: dict[str, FormatSettings]
+    task_lists: dict[str, str]  # a digest of each list of tasks that was dealt to the parts, by its name
+    episodes: list[Name]  # node ids of the selected episodes
 
 
 def read(directory: Path) -> ShardFile | None:
@@ -72,7 +59,7 @@ def read(directory: Path) -> ShardFile | None:
         return None
     try:
         content = json.loads(path.read_bytes())
-        wrong = _CHECK(content).lstrip(".: ")
+        wrong = check_of(ShardFile)(content).lstrip(".: ")
     except (OSError, ValueError, RecursionError) as error:
         wrong = f"{type(error).__name__}: {error}"
     if wrong:

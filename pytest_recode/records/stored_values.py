@@ -6,9 +6,10 @@ a checked value.
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
 from pytest_recode.episode import Audit, Feedback, FeedbackItem, Move
+from pytest_recode.records.derived import Count, Level, Number, Seed, one_of
 from pytest_recode.records.record import AuditRecord, FeedbackItemRecord, UsageRecord, audit, feedback_item, usage
 from pytest_recode.usage import Usage
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict
@@ -23,7 +24,7 @@ class StoredException(TypedDict):
 class StoredCase(TypedDict):
     id: str
     interface: str
-    outcome: str
+    outcome: Annotated[str, one_of("passed", "failed", "error")]
     kind: str
     message: str
     exception: StoredException | None
@@ -33,7 +34,7 @@ class StoredCase(TypedDict):
 
 
 class StoredVerdict(TypedDict):
-    seed: int
+    seed: Seed
     isolation: str
     tampering: list[str]
     seconds: float
@@ -51,8 +52,8 @@ class StoredFeedbackItem(FeedbackItemRecord):
 
 
 class StoredFeedback(TypedDict):
-    turn: int
-    level: str
+    turn: Number
+    level: Level
     source: str
     model: str
     prompt: str
@@ -63,9 +64,9 @@ class StoredFeedback(TypedDict):
 
 
 class StoredMove(TypedDict):
-    steps: int
-    unparsed: NotRequired[int]
-    asked_again: NotRequired[int]
+    steps: Count
+    unparsed: NotRequired[Count]
+    asked_again: NotRequired[Count]
     submitted: bool
     reindented: NotRequired[bool]
     gave_up: NotRequired[bool]

@@ -1,7 +1,7 @@
 """Types of the lines of a transcript, which `transcript.py` writes, and `transcript_reader.py` and reports read.
 
 An agent adds lines with its own events and fields; only `step` of these is read. `line_check.py` checks lines that are
-read from a file.
+read from a file by these types.
 """
 
 from __future__ import annotations
@@ -14,6 +14,12 @@ from pytest_recode.records.stored_values import StoredFeedback, StoredVerdict
 
 class _Line(TypedDict):
     time: float  # seconds since 1970
+
+
+class AnyLine(_Line):
+    """What every line has, also that of an agent."""
+
+    event: str
 
 
 class EpisodeLine(_Line, EpisodeFacts):
@@ -65,12 +71,15 @@ class GradingLine(_Line):
     targets: list[str]
 
 
-class TurnLine(_Line, TurnRecord):
+class PlayedLine(_Line, TurnRecord):
     """A complete turn, with the text of each target."""
 
     event: Literal["turn"]
     targets: dict[str, str]
     untouched: NotRequired[list[str]]  # targets that are as the repository has them
+
+
+class TurnLine(PlayedLine):
     verdict: StoredVerdict
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pytest_recode.faults import UserError
-from pytest_recode.records.line_check import transcript_fault, verdict_fault, view_fault
+from pytest_recode.records.line_check import transcript_fault, verdict_fault
 from pytest_recode.records.record import EpisodeFacts, Record
 from pytest_recode.records.results import parse_json
 from pytest_recode.records.run_directory import reading
@@ -257,7 +257,7 @@ _PARTS = ("observation", "reflection", "planning")
 
 def _is_feedback(line: Mapping[str, Any]) -> bool:
     """Whether the run wrote the line; an agent may log lines of this event, too."""
-    return not transcript_fault(line, ("feedback",)) and not view_fault(line)
+    return not transcript_fault(line, ("feedback",))
 
 
 def _lines(path: Path, files: RunFiles) -> Iterator[Mapping[str, Any]]:
@@ -271,8 +271,6 @@ def _lines(path: Path, files: RunFiles) -> Iterator[Mapping[str, Any]]:
         wrong = "it is not JSON" if line is None else transcript_fault(line, _CHECKED)
         if not wrong and line["event"] == "turn":
             wrong = verdict_fault(line)
-        if not wrong and line["event"] in _CHECKED:
-            wrong = view_fault(line)
         if wrong:
             raise UserError(f"{path}, line {number}: is damaged ({wrong}): restore it, or show another episode")
         yield line

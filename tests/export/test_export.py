@@ -175,7 +175,7 @@ def test_a_damaged_record_is_one_line(project: Path, command: Command) -> None:
     rewrite(run / "results.jsonl", [{**record, "seconds": "long"}])
     done = command(project, "export", "run", "--to", "atif")
     assert (done.returncode, done.stdout) == (2, "")
-    assert_message(done.stderr, f"the record of {record['nodeid']} is damaged (seconds", "restore it")
+    assert_message(done.stderr, "results.jsonl, line 1", "seconds is 'long'", "a number from 0", "restore it")
 
 
 def marked(project: Path, **settings: Any) -> None:

@@ -47,11 +47,22 @@ def stats() -> dict[str, Any]:
     return {"results": results, "overall_scores": configs}
 
 
+AUDIT = {
+    "reference_run": 9,
+    "reference_share": 0.25,
+    "tests_run": 0,
+    "tests_share": 0.0,
+    "cut": 2,
+    "encoded": 1,
+}
+
+
 def turn(number: int, passed: int, total: int = 4, *, level: str | None = None, **more: Any) -> dict[str, Any]:
     failure = {"kind": "mismatch", "exception": None, **more.pop("failure", {})}
     return {
         "turn": number,
         "level": level,
+        "feedback": None,
         "passed": passed,
         "failed": total - passed,
         "total": total,
@@ -66,6 +77,7 @@ def turn(number: int, passed: int, total: int = 4, *, level: str | None = None, 
         ],
         "tampering": [],
         "seed": 1,
+        "reindented": False,
         "shared": None,
         "usage": {"prompt_tokens": 1, "completion_tokens": 1, "cost_usd": 0.0},
         "seconds": 0.1,
@@ -76,7 +88,12 @@ def turn(number: int, passed: int, total: int = 4, *, level: str | None = None, 
 def sorted_turn(number: int, categories: Sequence[str], *, source: str = "model") -> dict[str, Any]:
     """A turn that began with feedback whose items have these categories."""
     items = [{"interface": f"m.f{place}", "category": category} for place, category in enumerate(categories)]
-    return turn(number, 1, level="L2", feedback={"source": source, "model": None, "prompt": None, "items": items})
+    return turn(
+        number,
+        1,
+        level="L2",
+        feedback={"source": source, "model": None, "prompt": None, "audit": AUDIT, "items": items},
+    )
 
 
 def record(task: str = "t", passed: Sequence[int] = (4,), *, total: int = 4, **more: Any) -> dict[str, Any]:
@@ -107,10 +124,18 @@ def record(task: str = "t", passed: Sequence[int] = (4,), *, total: int = 4, **m
             "version": "0.1.0",
             "turns": 10,
             "steps": 10,
+            "memory_threshold": None,
+            "memory_keep": None,
+            "search_model": None,
             "test_output": "none",
             "temperature": None,
+            "test_seconds": None,
+            "reindent": False,
             "api_base": None,
             "image": "",
+            "feedback_from": "auto",
+            "feedback_scope": "failing",
+            "feedback_code": "L4",
             "researcher_prompt": "1",
         },
         "outcome": outcome,
@@ -124,6 +149,8 @@ def record(task: str = "t", passed: Sequence[int] = (4,), *, total: int = 4, **m
         "isolation": "separate",
         "error": {"kind": "sandbox", "message": "died"} if outcome == "error" else None,
         "transcript": "episodes/x.jsonl",
+        "digest": None,
+        "replay": None,
         **more,
     }
 
@@ -172,16 +199,6 @@ def turn_line(played: Mapping[str, Any], targets: Mapping[str, str]) -> dict[str
     return {"event": "turn", "time": 1.0, "shared": None, **played, "targets": dict(targets)}
 
 
-AUDIT = {
-    "reference_run": 9,
-    "reference_share": 0.25,
-    "tests_run": 0,
-    "tests_share": 0.0,
-    "cut": 2,
-    "encoded": 1,
-}
-
-
 def feedback_line(number: int, level: str, items: Sequence[Mapping[str, Any]], text: str = "") -> dict[str, Any]:
     return {
         "event": "feedback",
@@ -189,9 +206,12 @@ def feedback_line(number: int, level: str, items: Sequence[Mapping[str, Any]], t
         "turn": number,
         "level": level,
         "source": "task",
+        "model": "",
+        "prompt": "",
         "audit": AUDIT,
         "text": text,
         "items": list(items),
+        "usage": {"prompt_tokens": 0, "completion_tokens": 0, "cost_usd": 0.0},
     }
 
 

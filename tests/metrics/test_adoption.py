@@ -53,7 +53,13 @@ WORDS = {
 
 def cases(*passed: bool, interface: str = "stats.mean") -> list[dict[str, Any]]:
     return [
-        {"id": f"t::{place}", "interface": interface, "outcome": "passed" if good else "failed"}
+        {
+            "id": f"t::{place}",
+            "interface": interface,
+            "outcome": "passed" if good else "failed",
+            "kind": "" if good else "mismatch",
+            "exception": None,
+        }
         for place, good in enumerate(passed)
     ]
 

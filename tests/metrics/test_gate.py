@@ -160,7 +160,11 @@ def test_attempts_are_means_of_their_task(compared: Compare) -> None:
     [
         (episodes("+", model="other"), "worse", ("no row of this run", "other, L0", "m, L0", "bless")),
         ([], "worse", ("no row of this run", "no episodes")),
-        (episodes("+", settings={"version": "9", "turns": 3}), "worse", ("m, L0", "turns 10 / 3", "bless")),
+        (
+            episodes("+", settings={**record()["settings"], "version": "9", "turns": 3}),
+            "worse",
+            ("m, L0", "turns 10 / 3", "bless"),
+        ),
     ],
 )
 def test_a_comparison_that_would_mean_nothing_is_refused(

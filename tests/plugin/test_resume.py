@@ -475,7 +475,7 @@ def test_what_something_else_wrote_into_is_one_error_that_names_it(
     ("folder", "number", "changed", "problem"),
     [
         ("episodes", 1, {"settings": 7}, "settings is 7: must be an object"),
-        ("episodes", 1, {"settings": {"turns": []}}, "settings.turns is not a single value"),
+        ("episodes", 1, {"settings": {"turns": []}}, "settings: lacks 'version'"),
         ("episodes", 1, {"agent": None}, "agent is null: must be a nonempty text"),
         ("episodes", "usage", {"cost_usd": "much"}, "cost_usd is 'much': must be a number from 0"),
         ("episodes", "turn", {"turn": "1"}, "turn is '1': must be a whole number from 1"),

@@ -1,109 +1,109 @@
-"""The types of a record say what its JSON schema says: the same keys, required and optional, with the same types of values."""
+"""The check and the schema of a value are derived from its type."""
 
 from __future__ import annotations
 
 import json
-import types
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+import jsonschema
 import pytest
 
 import pytest_recode.records
-from pytest_recode.records.record import EpisodeFacts, Record, TurnRecord
-
-SCHEMA = json.loads((Path(pytest_recode.records.__file__).parent / "records.schema.json").read_text("utf-8"))
-NAMES = {"string": str, "integer": int, "number": float, "boolean": bool, "null": type(None)}
-
-
-def resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
-    return found
+from docs.generate import record_schema
+from pytest_recode.records.derived import Count, Level, Name, Share, check_of, known, one_of, schema_of
+from tests.metrics.samples import own_run, record, replay
 
 
-def kinds(schema: Mapping[str, Any]) -> set[type]:
-    """The Python types of plain values that a schema takes; `dict` and `list` for objects and arrays."""
-    schema = resolved(schema)
-    if "oneOf" in schema:
-        return set().union(*map(kinds, schema["oneOf"]))
-    if "const" in schema or "enum" in schema:
-        return {type(value) for value in schema.get("enum", [schema.get("const")])}
-    named = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    return {{"object": dict, "array": list}.get(name) or NAMES[name] for name in named}
+class Inner(TypedDict):
+    name: Annotated[Name, "of a thing"]
+    level: NotRequired[Level | None]
 
 
-def members(annotation: Any) -> list[Any]:
-    return list(get_args(annotation)) if get_origin(annotation) in (Union, types.UnionType) else [annotation]
+class Outer(TypedDict):
+    kind: Literal["outer"]
+    count: Count
+    share: Share
+    colour: Annotated[str, known("red", "green")]
+    size: Annotated[str, one_of("S", "M")] | None
+    inner: list[Inner]
+    one: Inner | None
+    more: NotRequired[dict[str, float]]
 
 
-def differences(schema: Mapping[str, Any], annotation: Any, where: str = "record") -> list[str]:
-    found = []
-    plain = {dict if is_typeddict(each) else get_origin(each) or each for each in members(annotation)}
-    if plain != kinds(schema):
-        found.append(f"{where}: {plain} and {kinds(schema)}")
-    for option in map(resolved, resolved(schema).get("oneOf", [schema])):
-        for each in members(annotation):
-            if "items" in option and get_origin(each) is list:
-                found += differences(option["items"], get_args(each)[0], f"{where}[]")
-            if "properties" in option:
-                if is_typeddict(each):
-                    found += of_object(option, each, where)
-                elif each is not type(None):
-                    found.append(f"{where}: {each} is no TypedDict")
-    return found
+GOOD: dict[str, Any] = {
+    "kind": "outer",
+    "count": 0,
+    "share": 1,
+    "colour": "of a later version",
+    "size": None,
+    "inner": [{"name": "a"}, {"name": "b", "level": None}, {"name": "c", "level": "L4"}],
+    "one": None,
+    "more": {"x": 1.5, "y": 2},
+    "added by a later version": [],
+}
 
 
-def of_object(schema: Mapping[str, Any], typed: Any, where: str) -> list[str]:
-    hints = get_type_hints(typed, include_extras=True)
-    required = {key for key, hint in hints.items() if get_origin(hint) is not NotRequired}
-    found = []
-    if hints.keys() != schema["properties"].keys():
-        found.append(f"{where}: keys {sorted(hints.keys() ^ schema['properties'].keys())}")
-    if required != set(schema["required"]):
-        found.append(f"{where}: required {sorted(required ^ set(schema['required']))}")
-    for key in hints.keys() & schema["properties"].keys():
-        hint = hints[key]
-        plain = get_args(hint)[0] if get_origin(hint) is NotRequired else hint
-        found += differences(schema["properties"][key], plain, f"{where}.{key}")
-    return found
-
-
-def test_the_types_say_what_the_schema_says() -> None:
-    assert differences(SCHEMA, Record) == []
-
-
-def changed(path: tuple[str, ...], change: Any) -> dict[str, Any]:
-    copy: dict[str, Any] = json.loads(json.dumps(SCHEMA))
-    place = copy
-    for name in path:
-        place = place[name]
-    change(place)
-    return copy
+def test_what_the_type_allows_is_right() -> None:
+    assert check_of(Outer)(GOOD) == ""
 
 
 @pytest.mark.parametrize(
-    ("path", "change"),
+    ("change", "words"),
     [
-        ((), lambda at: at["properties"].pop("attempt")),
-        ((), lambda at: at["required"].remove("digest")),
-        ((), lambda at: at["required"].append("waited")),
-        (("properties", "settings", "properties"), lambda at: at.update(more={"type": "string"})),
-        (("properties", "error"), lambda at: at.update(type="object")),
-        (("properties", "replay", "properties", "turn"), lambda at: at.update(type="string")),
-        (("properties", "digest"), lambda at: at.update(type="string")),
-        (("properties", "outcome"), lambda at: at.update(enum=["solved", None])),
+        ({"kind": "inner"}, ".kind is 'inner': must be outer"),
+        ({"count": -1}, ".count is -1: must be a whole number from 0"),
+        ({"count": True}, ".count is true: must be a whole number from 0"),
+        ({"count": 2**53 + 1}, ".count is 9007199254740993: must be a whole number from 0"),
+        ({"share": float("inf")}, ".share is inf: must be a number"),
+        ({"share": True}, ".share is true: must be a number"),
+        ({"share": 10**400}, ""),
+        ({"colour": None}, ".colour is null: must be a text"),
+        ({"size": "L"}, ".size is 'L': must be S or M or null"),
+        ({"inner": {}}, ".inner is {}: must be a list"),
+        ({"inner": [{"name": "a"}, {"name": " "}]}, ".inner[1].name is ' ': must be a nonempty text"),
+        ({"inner": [{"name": "a"}, {"level": "L1"}]}, ".inner[1]: lacks 'name'"),
+        ({"inner": [{"name": "a", "level": "L5"}]}, ".inner[0].level is 'L5': must be L0 or L1 or L2 or L3 or L4 or null"),
+        ({"one": []}, ".one is []: must be an object or null"),
+        ({"one": {"name": 1}}, ".one.name is 1: must be a nonempty text or null"),
+        ({"more": {"x": "1"}}, ".more.x is '1': must be a number"),
     ],
-)
-def test_any_difference_is_seen(path: tuple[str, ...], change: Any) -> None:
-    assert differences(changed(path, change), Record)
+)  # fmt: skip
+def test_the_first_wrong_key_is_named(change: dict[str, Any], words: str) -> None:
+    assert check_of(Outer)(GOOD | change) == words
 
 
-def test_a_difference_in_a_turn_is_seen() -> None:
-    turn = changed(("$defs", "turn"), lambda at: at["required"].remove("seed"))["$defs"]["turn"]
-    assert differences(turn, TurnRecord)
+def test_the_schema_of_a_type() -> None:
+    inner = {
+        "additionalProperties": False,
+        "required": ["name"],
+        "properties": {
+            "name": {"type": "string", "description": "of a thing"},
+            "level": {"enum": ["L0", "L1", "L2", "L3", "L4", None]},
+        },
+    }
+    found = schema_of(Outer)
+    assert found["required"] == ["kind", "count", "share", "colour", "size", "inner", "one"]
+    assert found["properties"] == {
+        "kind": {"enum": ["outer"]},
+        "count": {"type": "integer", "minimum": 0},
+        "share": {"type": "number", "minimum": 0, "maximum": 1},
+        "colour": {"enum": ["red", "green"]},
+        "size": {"enum": ["S", "M", None]},
+        "inner": {"type": "array", "items": {"type": "object", **inner}},
+        "one": {"type": ["object", "null"], **inner},
+        "more": {"type": "object", "additionalProperties": {"type": "number"}},
+    }
 
 
-def test_a_record_begins_with_the_facts_of_its_episode() -> None:
-    hints = get_type_hints(Record, include_extras=True)
-    assert get_type_hints(EpisodeFacts, include_extras=True).items() <= hints.items()
+def test_the_published_schema_is_that_of_the_type() -> None:
+    """If not: `python -m docs.generate`."""
+    path = Path(pytest_recode.records.__file__).parent / "records.schema.json"
+    assert path.read_text("utf-8") == record_schema()
+
+
+@pytest.mark.parametrize(
+    "one", [record("a", (1, 4)), record("b", (), outcome="error"), own_run("m", "GPT_4_1")[0], replay(record("a", (1, 4)), 2, 4)]
+)  # fmt: skip
+def test_the_samples_of_other_tests_are_records(one: dict[str, Any]) -> None:
+    jsonschema.validate(one, json.loads(record_schema()))

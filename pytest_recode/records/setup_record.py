@@ -1,0 +1,54 @@
+"""Settings of an episode and facts of its task, as its record has them.
+
+Reports compare rows by the settings, and a resumed run is compared with the earlier one by them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NotRequired, TypedDict
+
+from pytest_recode.records.derived import Day, NonNegative, Number, known
+
+
+class SettingsRecord(TypedDict):
+    version: Annotated[str, "version of pytest-recode"]
+    turns: Annotated[Number, "maximum number of turns: --recode-turns"]
+    steps: Annotated[Number, "maximum number of model calls in a turn: --recode-steps"]
+    memory_threshold: Annotated[
+        Number | None, "number of messages above which an agent summarizes its memory; null: limited only in tokens"
+    ]
+    memory_keep: Annotated[
+        Number | None, "maximum number of latest messages that a summary keeps; null: as many as fit"
+    ]
+    search_model: Annotated[str | None, "embedding model for searches; null: search by words"]
+    test_output: Annotated[str, known("none", "full"), "output of the hidden tests that feedback contained"]
+    temperature: Annotated[NonNegative | None, "sampling temperature; null: the provider's default"]
+    call_seconds: NotRequired[Annotated[NonNegative, "limit of one model call: --recode-call-seconds"]]
+    test_seconds: Annotated[NonNegative | None, "limit of one hidden test: --recode-test-seconds; null: the task's"]
+    reindent: Annotated[bool, "whether the indentation of answers was corrected if necessary"]
+    api_base: Annotated[str | None, "address of the model server; null: the provider's"]
+    image: Annotated[str, "docker image: --recode-image; empty: not given"]
+    feedback_from: Annotated[str, known("auto", "person", "files"), "source of the feedback: --recode-feedback-from"]
+    feedback_scope: Annotated[
+        str, known("failing", "all"), "what a feedback model could comment on: --recode-feedback-scope"
+    ]
+    feedback_code: Annotated[
+        str, known("L1", "L2", "L3", "L4"), "lowest level whose text could contain code: --recode-feedback-code"
+    ]
+    feedback_writer: NotRequired[
+        Annotated[
+            str,
+            known("with-reference", "without-reference"),
+            "whether a feedback model saw the reference while it wrote: --recode-feedback-writer",
+        ]
+    ]
+    researcher_prompt: Annotated[str, "version of the prompt for feedback models"]
+
+
+class DateFacts(TypedDict):
+    """Facts of a task whose format has them: dates of the paper and of its repository."""
+
+    arxiv_v1_date: NotRequired[Day]
+    arxiv_date: NotRequired[Day]
+    first_commit_date: NotRequired[Day]
+    last_commit_date: NotRequired[Day]
