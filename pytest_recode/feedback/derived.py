@@ -13,14 +13,12 @@ from types import MappingProxyType
 
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback import partial_file
-from pytest_recode.feedback.calls import hints, unused_of_repository
 from pytest_recode.feedback.causes import Causes, advice_in_words, cause_in_words, causes, causes_first, listed
 from pytest_recode.feedback.fix_words import steps as steps_in_words
 from pytest_recode.feedback.fix_words import used_names, where
 from pytest_recode.feedback.import_failures import graded, import_failure
 from pytest_recode.feedback.levels import MOST_FRAME, cut, sentence
 from pytest_recode.feedback.model_answers import FIELDS, Part, part_of
-from pytest_recode.feedback.operations import differing
 from pytest_recode.feedback.signatures import Structure, structure
 from pytest_recode.feedback.symptoms import (
     STEPS,
@@ -31,8 +29,8 @@ from pytest_recode.feedback.symptoms import (
     kinds,
     mostly_not_of_values,
     not_of_values,
-    only_types,
 )
+from pytest_recode.feedback.unused import unused_of_repository
 from pytest_recode.program import source
 from pytest_recode.program.fixes import Fix, Own, Versions, fix, raised_on_import
 from pytest_recode.program.interfaces import file_of, path_within
@@ -50,6 +48,7 @@ class Derivation:
 
     `right`: the interface's own code needs no change. `unread`: its file cannot be imported, so what the code does is not known.
     `unwritten`: the interface is missing, or still as the repository delivered it.
+    `indirect`: its failing tests reach it only through code of the repository, so the fault may be in any interface that this code uses.
     `besides`: by field, the parts that a text on wrong values of the interface does not replace: on other code that needs changes, and
     on failures that are no wrong values. `besides_first`: most failures are no wrong values. `after`: by field, the last part of the item's text, which may matter less than any other.
     """
@@ -58,6 +57,7 @@ class Derivation:
     right: bool = False
     unread: bool = False
     unwritten: bool = False
+    indirect: bool = False
     besides_first: bool
     besides: Mapping[str, str]
     after: Mapping[str, str]
@@ -150,13 +150,14 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
     others = [] if own else not_of_values(cases)
     gaps = not own and _has_gaps(turn, file, theirs, ours)
     explained = analyses(others, name)
+    indirect = cause is None and not own and _indirect(cases)
+    if indirect:
+        through = f"the failing hidden tests use `{name}` only through code of the repository"
+        around = [*around, f"{through}: the fault may be in `{name}`, or in what else that code uses"]
     analysis = ([*facts, *raised, *around] or _no_fact(name, verdict, cases, gaps, bool(explained))) + explained
     suggestion = [*steps, *more] + ([] if own else advice(cases, name))
-    suggestion += (
-        []
-        if right
-        else hints(task, parts, turn.versions, cases, file, path, unused) + _differing(turn, cases, file, path)
-    )
+    if unused and not right:
+        suggestion.append(f"use what the repository has: {', '.join(unused)}")
     words = _sentences([*first.steps, *suggestion, *differs.naming])
     if cause is not None and cause.sure:
         analysis, words = raised, ""
@@ -194,6 +195,7 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
         unread=theirs.remedy == source.SYNTAX
         or (bool(cases) and all(import_failure(each, task.targets) for each in cases)),
         unwritten=unwritten,
+        indirect=indirect,
         besides_first=mostly_not_of_values(cases),
         besides=besides,
         after={"analysis": _sentences(differs.names), "suggestion": _sentences(differs.naming)},
@@ -270,6 +272,11 @@ def _raised(cases: Sequence[Case]) -> list[str]:
     return list(dict.fromkeys(places))[:MOST_NAMES]
 
 
+def _indirect(cases: Sequence[Case]) -> bool:
+    """Whether no case asked for its interface itself."""
+    return bool(cases) and all(case.uses is not None and case.interface not in case.uses for case in cases)
+
+
 def _arguments_refused(case: Case, path: Sequence[str]) -> bool:
     """Whether the interpreter refused a call of the interface because of its arguments."""
     if not path or case.exception is None or case.exception.type != "TypeError":
@@ -289,19 +296,10 @@ def _no_fact(name: str, verdict: Verdict, cases: Sequence[Case], gaps: bool, exp
     failing = set(verdict.failing_interfaces)
     sound = [each for each in dict.fromkeys(case.interface for case in verdict.cases) if each not in failing]
     # What else a shared judge's tests use is unknown: the fault may be in another failing interface
-    own = len(failing) == 1 or all(case.uses is not None and case.interface in case.uses for case in cases)
+    asked = [len(failing) == 1 if case.uses is None else case.interface in case.uses for case in cases]
+    own = any(asked) if len(failing) == 1 else all(asked)
     facts = [f"no definition or parameter of `{name}` is missing" + (": the fault is in what it does" if own else "")]
     if not gaps:
         does = f"the fault is in what `{name}` does" + ("" if own else ", or in what it or its hidden tests use")
         facts = [] if explained else [does]
     return facts + ([f"no fault was found in {listed(sound)}"] if sound else [])
-
-
-def _differing(turn: _Turn, cases: Sequence[Case], file: str, path: Sequence[str]) -> list[str]:
-    """How the candidate's arithmetic differs, by names of operations."""
-    programs = (turn.versions.theirs, turn.versions.authors)
-    given, wanted = (source.definition(program.module(file).parsed, path) for program in programs)
-    if given is None or wanted is None or only_types(cases):
-        return []
-    theirs, authors = (program.used(file, path) for program in programs)
-    return differing(given, wanted, (theirs, authors))

@@ -71,7 +71,9 @@ def drafted(task: Task, parts: Parts, turn: Turn, words: Mapping[str, Mapping[st
         _of_consequence(each, in_words(words.get(each.item.interface, {})))
         if each.item.caused_by or each.item.possible_causes
         else _with_words(
-            each, in_words(words.get(each.item.interface, {})), wrong_values(turn.verdict, each.item.interface)
+            each,
+            in_words(words.get(each.item.interface, {})),
+            wrong_values(turn.verdict, each.item.interface) and not each.indirect,
         )
         for each in found
     )
@@ -135,8 +137,8 @@ def in_words(words: Mapping[str, str]) -> dict[str, str]:
 def _with_words(found: Derivation, words: Mapping[str, str], wrong: bool) -> FeedbackItem:
     """The author's text that can apply to this failure. `wrong`: results were wrong.
 
-    Authors describe wrong results of code that runs. If no result is known to be wrong (an exception, a missing exception, a value of
-    another type), the author's description would be false, and the analysis is marked as the usual cause. If the code cannot run or lacks
+    Authors describe wrong results of code that runs. If no result of the interface is known to be wrong (an exception, a missing exception, a value of
+    another type, tests that reach it only through code of the repository), the author's description would be false, and the analysis is marked as the usual cause. If the code cannot run or lacks
     a piece, or if the fault may be in code around the interface's own, the derived facts come first; those that may matter less than any
     other come last. If the interface's own code is
     right, or the interpreter refuses its file, the author's analysis and suggestion do not apply. If there is no such code yet, the analysis

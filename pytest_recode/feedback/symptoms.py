@@ -79,8 +79,8 @@ SYMPTOMS = {
     "dtype": Symptom(
         symptom="a returned value has the wrong type",
         description="the wrong type is the class of a returned value, or the dtype of an array, whatever numbers it has",
-        analysis="`{name}` may return the wrong type only for some input, such as empty input, whole numbers or numbers of single"
-        " precision",
+        analysis="the type of what `{name}` returns may depend on its input: empty input, whole numbers and numbers of single precision"
+        " are the usual cases",
         advice="look at the types that go into and come out of `{name}`, and return the one that the instruction names",
     ),
     "assertion": Symptom(
@@ -140,16 +140,6 @@ def wrong_values(verdict: Verdict, interface: str) -> bool:
 
 
 _VALUES = frozenset({"mismatch", "not-finite", "shape", "length", "keys", "assertion"})
-
-
-def only_types(cases: Sequence[Case]) -> bool:
-    """Whether no more is known to be wrong than the types of values: the code that computes them may then be right."""
-    return all(case.kind in {"dtype", "protocol"} for case in cases)
-
-
-def only_exceptions_asked_for(cases: Sequence[Case]) -> bool:
-    """Whether no more is known to be wrong than which exceptions are raised: the code that computes results may then be right."""
-    return all(case.kind in {"no-exception", "other-exception"} for case in cases)
 
 
 def mostly_not_of_values(cases: Sequence[Case]) -> bool:

@@ -133,34 +133,6 @@ class Program:
         name = node.names[0].name
         return (home, name) if home is not None and name in self.module(home).names else None
 
-    def home(self, file: str, chain: Sequence[str]) -> tuple[str, str] | None:
-        """The file of the program that defines what `file` calls `a` or `a.b`, and its name there; None if no file does."""
-        module, name = self.module(file), chain[0]
-        if len(chain) > 1 and (dotted := self._imported(module).get(name)) is not None:
-            return next(self._attribute([*dotted.split("."), *chain[1:]]), None)
-        found = None
-        for index in module.positions.get(name, ()):
-            statement = module.statements[index]
-            imported = isinstance(statement.node, ast.Import | ast.ImportFrom)
-            found = self.origin(file, statement) if imported else (file, name)
-        if name not in module.names and (starred := self._starred(module, name)) is not None:
-            found = (starred, name)
-        return found
-
-    def of_library(self, file: str, name: str) -> str | None:
-        """The original name of what `file` imports as `name`, anywhere in it, from a module that is none of the program's; "" of a module."""
-        tree = self.module(file).parsed.tree
-        for node in ast.walk(tree) if tree is not None else ():
-            for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
-                if (alias.asname or alias.name.partition(".")[0]) == name:
-                    if isinstance(node, ast.ImportFrom):
-                        origin, original = imported_from(node, package_of(file)) or "", alias.name
-                    else:
-                        origin, original = alias.name, ""
-                    own = any(f"{each}.".startswith(f"{origin}.") for each in self._by_dotted)
-                    return None if own else original
-        return None
-
     def _need(self, found: dict[str, Needs], file: str, name: str, *, annotations: bool) -> Iterator[tuple[str, str]]:
         needs = found.setdefault(file, Needs())
         if name in needs.names or name in needs.unbound:

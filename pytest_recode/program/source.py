@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,7 +15,6 @@ SMALL = 64 * 1024
 """Bytes; what was read of a larger file is not kept: trees take a hundred times the size of their text, and candidates choose it."""
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_IMPORT = ast.Import | ast.ImportFrom
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,55 +111,6 @@ def parameters(node: Definition) -> tuple[Parameter, ...] | None:
     return tuple(found)
 
 
-def called(node: ast.AST) -> Counter[str]:
-    """The last name of each called function: "norm" for `np.linalg.norm(x)`."""
-    names = (name_called(each) for each in ast.walk(node) if isinstance(each, ast.Call))
-    return Counter(name for name in names if name)
-
-
-def name_called(call: ast.Call) -> str:
-    """The last name of the called function; "" if it has none."""
-    return _last_name(call.func)
-
-
-def functions_called(source: Source, node: ast.AST) -> Counter[tuple[str, ...]]:
-    """The dotted name of each called function that `node` does not get or make itself: no methods, parameters, local names or decorators."""
-    own = set(_bound_within(node))
-    imported = (
-        {name for each in ast.walk(source.tree) if isinstance(each, _IMPORT) for name in bound(each)}
-        if source.tree
-        else set()
-    )
-    found: Counter[tuple[str, ...]] = Counter()
-    decorators = [part for each in ast.walk(node) if isinstance(each, Definition) for part in each.decorator_list]
-    for each in ast.walk(node):
-        if not isinstance(each, ast.Call) or each in decorators:
-            continue
-        root, attributes = each.func, list[str]()
-        while isinstance(root, ast.Attribute):
-            attributes.insert(0, root.attr)
-            root = root.value
-        if not isinstance(root, ast.Name) or root.id in own:
-            continue
-        of_module = (
-            root.id in imported and not root.id[0].isupper()
-        )  # else it is a class, and `of` in `Problem.of` says little
-        if root is each.func or of_module:
-            found[root.id, *attributes] += 1
-    return found
-
-
-def _bound_within(node: ast.AST) -> Iterator[str]:
-    """The names that a definition binds within itself: parameters, variables and inner definitions, but no imports."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.arg):
-            yield each.arg
-        elif isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
-            yield each.id
-        elif isinstance(each, Definition) and each is not node:
-            yield each.name
-
-
 def borrowed(source: Source, node: ast.AST) -> set[str]:
     """The names that `node` calls and `source` imports, by their original names: `from a import b as c; c()` borrows "b"."""
     imported: dict[str, str] = {}
@@ -211,12 +160,6 @@ def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
             if isinstance(node, ast.If | ast.Try | ast.With):
                 for each in getattr(node, field, ()):
                     yield from statements(each.body if isinstance(each, ast.ExceptHandler) else [each])
-
-
-def _last_name(node: ast.expr) -> str:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _text(node: ast.expr) -> str:

@@ -325,26 +325,6 @@ def test_an_exception_that_the_code_raises_on_purpose_is_no_line_to_repair() -> 
     assert item(WRONG, case(kind="exception", exception=by_accident)).suggestion.startswith("Fix the line that raises")
 
 
-def test_authors_are_not_said_to_call_methods_parameters_and_local_names() -> None:
-    reference = """\
-import math
-
-
-def mean(values, weights=None, key=None):
-    def weighed(value):
-        return value
-    scale = math.fsum
-    numbers = list(map(weighed, values))
-    numbers.sort()
-    helper(key(numbers))
-    return scale(numbers) / math.isqrt(len(numbers))
-"""
-    parsed = source.parse(reference.encode())
-    node = source.definition(parsed, ("mean",))
-    assert node is not None
-    assert {chain[-1] for chain in source.functions_called(parsed, node)} == {"list", "map", "helper", "isqrt", "len"}
-
-
 def test_no_sentence_of_a_suggestion_is_said_twice() -> None:
     two = "def mean(values, weights=None): return values[0]\ndef deviation(values, *, ddof=1): return 0\n"
     for name in (*INTERFACES, "stats"):
@@ -375,6 +355,18 @@ def test_an_interface_that_passes_is_not_suspected(passes: bool, blamed: str) ->
     assert f"in what it uses: {blamed}." in found.analysis
 
 
+def test_an_interface_that_is_reached_only_through_the_repository_is_not_blamed() -> None:
+    other = replace(case("stats.deviation"), uses=("stats.mean",))
+    asked = replace(case("stats.deviation"), uses=("stats.deviation",))
+    code = REFERENCE.replace("ddof + EPSILON", "ddof - EPSILON")
+    found = item(code, other, interface="stats.deviation")
+    through = (
+        "The failing hidden tests use `deviation` only through code of the repository: the fault may be in `deviation`"
+    )
+    assert found.analysis.startswith(through)
+    assert "The fault is in what `deviation` does." in item(code, asked, interface="stats.deviation").analysis
+
+
 def test_code_of_the_repository_that_is_not_used_is_named() -> None:
     own = "def deviation(values, *, ddof=1):\n    return (sum(v * v for v in values) / (len(values) - ddof + 1)) ** 0.5"
     found = item(own, interface="stats.deviation")
@@ -385,10 +377,9 @@ def test_code_of_the_repository_that_is_not_used_is_named() -> None:
 def test_what_a_helper_calls_is_called() -> None:
     own = "from tools import centre\n\ndef deviation(values, *, ddof=1):\n    return _root(values) + 1\n\ndef _root(values):\n    return {}"
     missing = item(own.format("values"), interface="stats.deviation").suggestion
-    assert "Use what the repository has: `centre` (tools.py). The authors also call `sqrt`." in missing
+    assert "Use what the repository has: `centre` (tools.py)." in missing
     there = item(own.format("math.sqrt(_squares(centre(values)))"), interface="stats.deviation")
     assert "repository" not in there.suggestion
-    assert "authors also call" not in there.suggestion
     assert there.category == "T2"
 
 
@@ -407,7 +398,6 @@ def test_of_parameters_that_a_decorator_or_a_base_defines_nothing_is_said(given:
     (found,) = derive(task(("stats.Running",)), authors, {"stats.py": given.encode()}, verdict)
     assert found.category == "T2"
     assert "parameters" not in found.suggestion
-    assert "authors also call" not in found.suggestion  # neither a decorator nor a class's method
 
 
 @pytest.mark.parametrize(
@@ -426,11 +416,6 @@ def test_what_is_borrowed_has_its_name_at_home(text: str, found: set[str]) -> No
     node = source.definition(parsed, ("f",))
     assert node is not None
     assert source.borrowed(parsed, node) == found
-
-
-def test_arithmetic_that_differs_is_told_in_words() -> None:
-    found = item(REFERENCE.replace("v * w for", "v + w for"))
-    assert found.suggestion.endswith("Line 12 has 1 x addition where the authors have 1 x multiplication.")
 
 
 @pytest.mark.parametrize("code", [STUB, "x = 1", "def mean(values): return 1", REFERENCE.replace("/ total", "* total")])
