@@ -9,10 +9,9 @@ because pytest-xdist sends records from workers to the controller.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Annotated, Any, NotRequired, TypedDict, cast
+from typing import Annotated, Any, NotRequired, TypedDict
 
-from pytest_recode.episode import Audit, Feedback, FeedbackItem, Turn
+from pytest_recode.episode import Turn
 from pytest_recode.records import field_checks
 from pytest_recode.records.derived import (
     REMEMBERED,
@@ -30,6 +29,7 @@ from pytest_recode.records.derived import (
     one_of,
     whole_number,
 )
+from pytest_recode.records.plain import dump
 from pytest_recode.records.setup_record import DateFacts, SettingsRecord
 from pytest_recode.usage import Usage
 
@@ -264,7 +264,7 @@ def cause(error: ErrorRecord) -> str:
 
 
 def usage(spent: Usage) -> UsageRecord:
-    return cast("UsageRecord", asdict(spent))
+    return dump(spent, UsageRecord)
 
 
 def total(turns: Sequence[Turn]) -> Usage:
@@ -275,7 +275,7 @@ def turn(played: Turn) -> TurnRecord:
     record: TurnRecord = {
         "turn": played.number,
         "level": None if played.feedback is None else f"L{played.feedback.level}",
-        "feedback": None if played.feedback is None else _origin(played.feedback),
+        "feedback": None if played.feedback is None else dump(played.feedback, FeedbackRecord),
         "passed": played.verdict.passed,
         "failed": played.verdict.failed,
         "total": len(played.verdict.cases),
@@ -320,29 +320,3 @@ def findings(outcome: str, turns: Sequence[TurnRecord]) -> tuple[str, ...]:
 def passed_but_flagged(outcome: str, turns: Sequence[TurnRecord]) -> bool:
     """Whether only findings of the judge make an episode unsolved: in one of its turns, every case passed."""
     return bool(findings(outcome, turns))
-
-
-def _origin(given: Feedback) -> FeedbackRecord:
-    """The feedback before a turn, without its text."""
-    return {
-        "source": given.source,
-        "model": given.model or None,
-        "prompt": given.prompt or None,
-        "audit": audit(given.audit),
-        "items": [feedback_item(item) for item in given.items],
-    }
-
-
-def feedback_item(item: FeedbackItem) -> FeedbackItemRecord:
-    """An item without its texts."""
-    return {
-        "interface": item.interface,
-        "category": item.category,
-        "caused_by": item.caused_by or None,
-        "possible_causes": list(item.possible_causes),
-        "authors": dict(item.authors),
-    }
-
-
-def audit(found: Audit) -> AuditRecord:
-    return cast("AuditRecord", asdict(found))
