@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from pytest_recode.metrics import passing
@@ -41,6 +41,19 @@ class Comparison:
     p: float
     units: str  # units that the test treats as independent: "12 tasks", "20 papers"
     least_p: float  # the smallest p that the test can give with so many units, if all of them change the same way
+
+    def swapped(self) -> Comparison:
+        """The comparison of the second with the first."""
+        low, high = self.interval
+        return replace(
+            self,
+            only_first=self.only_second,
+            only_second=self.only_first,
+            first=self.second,
+            second=self.first,
+            difference=-self.difference,
+            interval=(-high, -low),
+        )
 
 
 def compare(first: Sequence[Attempt], second: Sequence[Attempt], *, within: int | None = None) -> Comparison | None:

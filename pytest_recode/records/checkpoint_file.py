@@ -92,14 +92,13 @@ class CheckpointWriter:
             self._stored.update(_sizes(checkpoint))
 
     def turn(self, checkpoint: Checkpoint) -> None:
-        checkpoint = self._within_limit(checkpoint)
+        sizes = _sizes(checkpoint)
+        if sum({**self._stored, **sizes}.values()) > MAX_CONTENTS:
+            checkpoint = _targets_alone(checkpoint)
+            sizes = _sizes(checkpoint)
         line: _CheckpointLine = {"nodeid": self._nodeid, **dump(checkpoint, stored=self._stored)}
         self._lines.append(line)
-        self._stored.update(_sizes(checkpoint))
-
-    def _within_limit(self, checkpoint: Checkpoint) -> Checkpoint:
-        within = sum({**self._stored, **_sizes(checkpoint)}.values()) <= MAX_CONTENTS
-        return checkpoint if within else _targets_alone(checkpoint)
+        self._stored.update(sizes)
 
     def feedback(self, given: Feedback) -> None:
         self._lines.append(self._feedback_line(given))

@@ -147,8 +147,7 @@ def compared(rows: Rows, base: Row | None = None) -> Iterator[tuple[Row, Row, Co
         within = 1 if first_turn else None
         result = compare(rows[one], rows[other], within=within)
         if result is not None and result.difference < 0 and base is None:
-            one, other = other, one
-            result = compare(rows[one], rows[other], within=within)
+            one, other, result = other, one, result.swapped()
         if result is not None:
             yield one, other, result, first_turn
 

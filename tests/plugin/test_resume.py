@@ -471,6 +471,9 @@ def test_what_something_else_wrote_into_is_one_error_that_names_it(
     assert calls() == before
 
 
+VERDICT = {"seed": 1, "isolation": "separate", "tampering": [], "seconds": 0.5}
+
+
 @pytest.mark.parametrize(
     ("folder", "number", "changed", "problem"),
     [
@@ -481,7 +484,7 @@ def test_what_something_else_wrote_into_is_one_error_that_names_it(
         ("episodes", "turn", {"turn": "1"}, "turn is '1': must be a whole number from 1"),
         ("checkpoints", 1, {"seconds": "long"}, "seconds is 'long': must be a number"),
         ("checkpoints", 1, {"targets": {"a.py": "x"}}, "targets.a.py is 'x': must be base64"),
-        ("checkpoints", 1, {"verdict": {"cases": 7}}, "verdict.cases is 7: must be a list"),
+        ("checkpoints", 1, {"verdict": {**VERDICT, "cases": 7}}, "verdict.cases is 7: must be a list"),
     ],
 )
 @pytest.mark.mostly_slow(one_in=4)

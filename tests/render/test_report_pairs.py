@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_recode.faults import UserError
+from pytest_recode.metrics.compare import compare
 from pytest_recode.metrics.reading import read
 from pytest_recode.metrics.rows import rows
 from pytest_recode.render import report, report_pairs
@@ -226,3 +227,14 @@ def test_a_row_without_feedback_is_compared_with_each_policy(tmp_path: Path) -> 
         *((f"{model}, L0", f"{model}, L4") for model in "mn"),
     }
     assert {row["differ"] for row in table.rows} >= {"feedback none / L0", "feedback none / L4"}
+
+
+@pytest.mark.parametrize("played", [(0, 4, 4, 4), (4, 4, 0, 4), (0, 0, 4, 4), (4, 4, 4, 4)])
+def test_a_comparison_the_other_way_around_is_the_same_test(tmp_path: Path, played: tuple[int, ...]) -> None:
+    """The better row of a pair is the first: it is not tested again for that."""
+    ours = run(tmp_path / "one", [record(f"t{place}", (cases,)) for place, cases in enumerate(played)])
+    other = run(tmp_path / "two", [record(f"t{place}", (4 * (place == 1),)) for place in range(len(played))])
+    first, second = (source.attempts for source in read([ours, other]))
+    there, back = compare(first, second), compare(second, first)
+    assert there is not None
+    assert there.swapped() == back
