@@ -6,11 +6,11 @@ import functools
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from pytest_recode.metrics.attempt import Attempt, Failure, Replay, Row, Shared, Snippet, TurnScore, iso_dates
 from pytest_recode.metrics.published import year_of
-from pytest_recode.records.record import Record, TurnRecord, cause, findings
+from pytest_recode.records.record import Record, TurnRecord, answers, cause, findings
 from pytest_recode.records.setup_record import SettingsRecord
 from pytest_recode.settings import NOT_COMPARED, ONE_STEP
 
@@ -48,8 +48,8 @@ def from_record(record: Record, source: str, *, directory: Path | None = None, e
     snippet = snippet_of(facts)
     costs = record["usage"]
     settings = repr(record["settings"])
-    steps = _sum_of(record, "steps")
-    asked_again = _sum_of(record, "asked_again") or 0  # older records have none
+    counts = answers(record)
+    asked_again = counts.get("asked_again", 0) if counts else 0
     return Attempt(
         row=equal.once((source, settings, *_values(record, _OF_ROW)), lambda: _row(record, source)),
         task=equal(task_key(record["task"], facts)),
@@ -63,8 +63,8 @@ def from_record(record: Record, source: str, *, directory: Path | None = None, e
         isolation=record["isolation"],
         tampering=sum(bool(turn.get("tampering")) for turn in record["turns"]),
         flagged=findings(record["outcome"], record["turns"]),
-        answers=None if steps is None else steps + asked_again,
-        unparsed=_sum_of(record, "unparsed"),
+        answers=None if counts is None else counts["steps"] + asked_again,
+        unparsed=None if counts is None else counts["unparsed"],
         asked_again=asked_again,
         tokens=costs["prompt_tokens"] + costs["completion_tokens"],
         completion_tokens=costs["completion_tokens"],
@@ -172,15 +172,6 @@ def _year(record: Record) -> int | None:
 def _year_of_date(date: str) -> int | None:
     match = re.match(r"\d{4}", date)
     return int(match[0]) if match else None
-
-
-def _sum_of(record: Record, key: Literal["steps", "unparsed", "asked_again"]) -> int | None:
-    """Sum over the turns that this episode played, including turns without a verdict; None if a turn lacks the value."""
-    counts = [turn.get(key) for turn in record["turns"] if not turn.get("shared")]
-    known = [count for count in counts if isinstance(count, int)]
-    abandoned = record.get("abandoned")
-    more = abandoned.get(key, 0) if abandoned else 0
-    return sum(known) + more if len(known) == len(counts) else None
 
 
 def payer(record: Record) -> str:

@@ -9,7 +9,15 @@ from __future__ import annotations
 import functools
 from typing import TypedDict
 
-from pytest_recode.records.record import ErrorRecord, Record, ReplayRecord, UsageRecord, findings
+from pytest_recode.records.record import (
+    AbandonedRecord,
+    ErrorRecord,
+    Record,
+    ReplayRecord,
+    UsageRecord,
+    answers,
+    findings,
+)
 
 
 class TurnCounts(TypedDict):
@@ -59,9 +67,8 @@ def episode_summary(record: Record) -> EpisodeSummary:
     lines = record["facts"].get("lines")  # other formats may use this name for something else
     lines = lines if isinstance(lines, int) else None
     paper = record["facts"].get("paper")
-    paid = [turn for turn in record["turns"] if not turn["shared"]]
-    abandoned = record.get("abandoned", {"steps": 0, "unparsed": 0})
-    asked_again = sum(turn.get("asked_again", 0) for turn in paid) + abandoned.get("asked_again", 0)
+    counts = answers(record) or AbandonedRecord(steps=0, unparsed=0)
+    asked_again = counts.get("asked_again", 0)
     return {
         "nodeid": record["nodeid"],
         "task": record["task"],
@@ -86,8 +93,8 @@ def episode_summary(record: Record) -> EpisodeSummary:
         and any(turn["feedback"] for turn in record["turns"]),
         "lines": lines,
         "source_paper": paper if isinstance(paper, str) and lines is not None else None,
-        "answers": sum(turn.get("steps", 0) for turn in paid) + abandoned["steps"] + asked_again,
-        "unparsed": sum(turn.get("unparsed", 0) for turn in paid) + abandoned["unparsed"],
+        "answers": counts["steps"] + asked_again,
+        "unparsed": counts["unparsed"],
         "asked_again": asked_again,
         "tampering": any(turn["tampering"] for turn in record["turns"]),
         "unverifiable": record["outcome"] == "solved" and not record["turns"][-1].get("verifiable", True),

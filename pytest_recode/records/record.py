@@ -306,6 +306,19 @@ def turn(played: Turn) -> TurnRecord:
     return record
 
 
+def answers(record: Record) -> AbandonedRecord | None:
+    """The answers of the model that this episode paid for, also in turns without a verdict; None for an older record without the numbers."""
+    paid = [turn for turn in record["turns"] if not turn["shared"]]
+    if not all("steps" in turn and "unparsed" in turn for turn in paid):
+        return None
+    every = [*paid, record.get("abandoned", AbandonedRecord(steps=0, unparsed=0))]
+    return {
+        "steps": sum(each["steps"] for each in every),
+        "unparsed": sum(each["unparsed"] for each in every),
+        "asked_again": sum(each.get("asked_again", 0) for each in every),
+    }
+
+
 def findings(outcome: str, turns: Sequence[TurnRecord]) -> tuple[str, ...]:
     """The findings that alone make an episode unsolved: those of its first turn in which every case passed.
 
