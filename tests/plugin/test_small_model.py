@@ -31,11 +31,12 @@ def test_a_small_model_gets_verdicts(agent: str, pytester: pytest.Pytester, monk
     entry = {"model": "openai/small", "api_base": ADDRESS, "params": {"max_tokens": 300}}
     table.write_text(json.dumps({"small": entry}))
     out = pytester.path / "out"
+    steps = () if agent == "one-shot" else ("--recode-steps=2",)
     result = pytester.runpytest_subprocess(
         *(str(ROOT / "tasks" / name) for name in TASKS),
         *(f"--rootdir={ROOT}", "-c", str(ROOT / "pyproject.toml"), "--recode-sandbox=bubblewrap"),
         *(f"--recode-models-file={table}", "--recode-model=small", f"--recode-agent={agent}", f"--recode-out={out}"),
-        *("--recode-turns=2", "--recode-steps=2", "--recode-feedback=L3", "--recode-call-seconds=900"),
+        *("--recode-turns=2", *steps, "--recode-feedback=L3", "--recode-call-seconds=900"),
         timeout=7000,
     )
     records = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
