@@ -235,10 +235,10 @@ def test_no_researcher_names_a_hidden_test(chat_server: Serve, source: str) -> N
     elif source == "task":
         feedback = researcher(task(), parts(words))([played], 3)
     else:
-        authors = f"import checks\n\ndef mean(values, weights=None):\n    return checks.{NAME}(values)\n"
+        authors = f"def mean(values, weights=None, {NAME}=0):\n    return {NAME}\n"
         feedback = researcher(task(), replace(parts(), reference={"stats.py": authors.encode()}))([played], 3)
-    assert (feedback.source, feedback.audit.cut) == (source, 1)
-    assert MARK in feedback.text
+    assert feedback.source == source
+    assert feedback.audit.cut == feedback.text.count(MARK) > 0
     assert NAME not in feedback.text
 
 

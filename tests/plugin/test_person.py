@@ -58,7 +58,7 @@ def test_a_person_is_asked_in_the_terminal_what_the_level_shows(
         person.until("\nanalysis: ")
         person.type("\n")
         person.until("\nsuggestion: ")
-        person.type("return x / TWO\n\n")
+        person.type("```\nreturn x / TWO\n```\n\n")
         person.until("only code")
         person.until("correction, at level L4")
         person.type("Divide by two,\nand mind the sign.\n\n")
@@ -239,7 +239,7 @@ def test_an_answer_arrives_as_it_was_typed_however_narrow_the_terminal(
         assert " ".join(explained.split()).startswith(". For each field, write your text,")
         person.type("\n")
         person.until("\ndescription: ")
-        person.type(f"{header}\nreturn x / 2\n\n")
+        person.type(f"{header}\n`return x / 2`\n\n")
         person.until("contains code")
         person.until("\ndescription: ")
         person.type(f"{header}\n\n")
@@ -404,7 +404,7 @@ def test_a_malformed_answer_is_said_once_and_waited_for(
         "answer.third: {description: x}": r"answer\.third",
         "answer.half: {category: T9}": r"must be one of T0, T1, T2, T3, T4",
         "answer.half: {correction: 'def half(x:'}": r"answer\.half\.correction: the code does not parse",
-        "answer.half: {description: 'return x / TWO'}": r"answer\.half\.description: .*only code",
+        'answer.half: {description: "```\\nreturn x / TWO\\n```"}': r"answer\.half\.description: .*code fence",
     }
     with background(pytester.path, *FILES, "--recode-feedback=L1") as run:
         answer = Path(run.until(WAITING)[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -29,6 +30,7 @@ WORDS = {
     "caused_by": "",
 }
 SHOWN = ("description", "analysis", "suggestion", "correction")
+PRINTED = {**WORDS, "correction": textwrap.indent(WORDS["correction"].strip(), "    ")}
 
 
 def script(request: Request) -> Answer:
@@ -58,7 +60,7 @@ def test_all_levels_in_one_run(recode: Run, results: Results, monkeypatch: pytes
     prompts = [request.prompt for request in server.requests if "Feedback on turn 1" in request.prompt]
     seconds = {level: next(each for each in prompts if f"level L{level}." in each) for level in range(5)}
     for level, prompt in seconds.items():
-        shown = [name for name in SHOWN if WORDS[name].strip() in prompt]
+        shown = [name for name in SHOWN if PRINTED[name] in prompt]
         assert shown == list(SHOWN[:level])
         assert "T2" not in prompt
     for level, record in found.items():

@@ -22,7 +22,7 @@ _NORMAL = 0  # SCHED_OTHER
 _EVERY = 0.04  # seconds: the monitor looks a little less often
 _SHARE = 0.02  # of its time may the monitor measure
 _MOST = 128  # samples; then older ones are thinned
-_APART = 0.1  # of its age, by which an older sample is apart from the next
+_APART = 0.2  # of its age, by which an older sample is at most apart from the next
 
 
 class Sample(NamedTuple):
@@ -53,7 +53,7 @@ def used(samples: Sequence[Sample], since: float) -> Optional[float]:
 
 
 class History:
-    """The samples of one launch: the newest ones densely, older ones at a tenth of their age."""
+    """The samples of one launch: the newest ones densely, older ones apart by at most a fifth of their age."""
 
     def __init__(self, measure: Callable[[], Optional[Sample]]) -> None:
         self._measure = measure
@@ -79,9 +79,11 @@ class History:
 
     def _thin(self) -> None:
         kept, now = self._samples[-1:], self._samples[-1].at
-        for sample in reversed(self._samples[1:-1]):
-            if kept[-1].at - sample.at >= max(_EVERY, _APART * (now - sample.at)):
-                kept.append(sample)
+        for number in range(len(self._samples) - 2, 0, -1):
+            older = self._samples[number - 1]
+            # Without this sample, its neighbours would be too far apart
+            if kept[-1].at - older.at > max(_EVERY, _APART * (now - older.at)):
+                kept.append(self._samples[number])
         self._samples = [self._samples[0], *reversed(kept)]
 
 
