@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from pytest_recode.metrics.score import RowKey, row_key
+from pytest_recode.metrics.attempt import Row
+from pytest_recode.metrics.score import row_of
 from pytest_recode.records.episode_summary import EpisodeSummary
 
 
@@ -30,15 +31,15 @@ def budget_end(records: Sequence[EpisodeSummary]) -> BudgetEnd | None:
     ended = [record for record in records if _stopped(record)]
     if not ended:
         return None
-    costs: dict[RowKey, list[float]] = {}
+    costs: dict[Row, list[float]] = {}
     for record in records:
         cost = record["usage"]["cost_usd"]
         if record["outcome"] != "error" and cost is not None:
-            costs.setdefault(row_key(record), []).append(cost)
+            costs.setdefault(row_of(record), []).append(cost)
     rest = 0.0
     known = True
     for record in ended:
-        like = costs.get(row_key(record))
+        like = costs.get(row_of(record))
         known = known and like is not None
         rest += max(fmean(like) - (record["usage"]["cost_usd"] or 0.0), 0.0) if like else 0.0
     return BudgetEnd(finished=records.index(ended[0]), ended=len(ended), rest_usd=rest if known else None)

@@ -30,7 +30,8 @@ class Episodes:
     errors: int
     tasks: int
     turns: int  # of the longest episode
-    recall: tuple[float, ...]  # recall[n - 1]: share solved within n turns
+    solved_within: tuple[int, ...]  # solved_within[n - 1]: number solved within n turns
+    recall: tuple[float, ...]  # the same as shares of the played ones
     interval: Interval | None  # of the last recall
     mrr: float | None
     cases_best: float | None
@@ -47,6 +48,11 @@ class Episodes:
     tampering: int  # number of episodes
     flagged: tuple[str, ...]  # "task: finding" of each episode that is unsolved only because of findings
     isolation: tuple[str, ...]
+
+    @property
+    def share(self) -> float:
+        """Solved share of the played episodes; 0 without any."""
+        return self.solved / self.played if self.played else 0.0
 
     @property
     def mixed(self) -> bool:
@@ -66,13 +72,15 @@ def episodes(attempts: Sequence[Attempt]) -> Episodes:
     tokens = sum(attempt.tokens or 0 for attempt in attempts)
     cost = _sum([attempt.cost_usd for attempt in attempts])
     shared = _sum([attempt.shared.cost_usd for attempt in attempts])
+    within = tuple(sum(attempt.solved_within(turn) for attempt in played) for turn in range(1, turns + 1))
     return Episodes(
         played=len(played),
         solved=len(solved),
         errors=len(attempts) - len(played),
         tasks=len({attempt.task for attempt in attempts}),
         turns=turns,
-        recall=tuple(_share(played, n) for n in range(1, turns + 1)),
+        solved_within=within,
+        recall=tuple(count / len(played) for count in within),
         interval=_interval(played),
         mrr=float(sum((Fraction(1, turn) for turn in solved), Fraction()) / len(played)) if played else None,
         cases_best=_mean([max(map(_cases, attempt.turns), default=0.0) for attempt in played]),

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 from pytest_recode.metrics.attempt import Attempt, Failure, Replay, Row, Shared, Snippet, TurnScore, iso_dates
 from pytest_recode.metrics.published import year_of
+from pytest_recode.records.episode_summary import SNIPPET
 from pytest_recode.records.record import Record, TurnRecord, answers, cause, findings
 from pytest_recode.records.setup_record import SettingsRecord
 from pytest_recode.settings import NOT_COMPARED, ONE_STEP
@@ -222,7 +223,7 @@ def _turn(turn: TurnRecord, equal: Equal) -> TurnScore:
 
 def snippet_of(facts: Mapping[str, Any]) -> Snippet | None:
     """The snippet that a task's facts describe; None for a task of another kind."""
-    if not {"paper", "snippet", "lines"} <= facts.keys():
+    if not facts.keys() >= set(SNIPPET):
         return None
     return Snippet(paper=str(facts["paper"]), name=str(facts["snippet"]), lines=facts["lines"], dates=iso_dates(facts))
 

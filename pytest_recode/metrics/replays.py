@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from pytest_recode.metrics.attempt import Attempt, Replay, TurnScore
+from pytest_recode.metrics.attempt import Attempt, Replay, Row, TurnScore
 from pytest_recode.metrics.compare import Comparison, turns
-from pytest_recode.metrics.score import Score, case_share, scores
+from pytest_recode.metrics.score import Score, row_of, scores
 from pytest_recode.records.episode_summary import EpisodeSummary
 
 
@@ -88,10 +88,9 @@ def replayed(
     records: Iterable[EpisodeSummary], stored: Mapping[tuple[str, int], tuple[float, float]]
 ) -> tuple[Replayed, ...]:
     """`stored`: the shares `before` and `really` of each replayed turn, by node id and number."""
-    groups: dict[tuple[str, str, bool, str], list[EpisodeSummary]] = {}
+    groups: dict[Row, list[EpisodeSummary]] = {}
     for record in records:
-        key = (record["model"] or "", record["feedback"], record["paper"], record.get("format", ""))
-        groups.setdefault(key, []).append(record)
+        groups.setdefault(row_of(record), []).append(record)
     return tuple(_replayed(group, stored) for group in groups.values())
 
 
@@ -104,5 +103,5 @@ def _replayed(group: Sequence[EpisodeSummary], stored: Mapping[tuple[str, int], 
         score=score,
         before=fmean(before for before, _ in shares) if shares else None,
         really=fmean(really for _, really in shares) if shares else None,
-        again=fmean(map(case_share, played)) if played else None,
+        again=score.episodes.cases_last,
     )

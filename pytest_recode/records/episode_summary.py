@@ -7,7 +7,8 @@ results.jsonl. `metrics/score.py` computes the numbers of the summary from it.
 from __future__ import annotations
 
 import functools
-from typing import TypedDict
+from collections.abc import Mapping
+from typing import Any, TypedDict
 
 from pytest_recode.records.record import (
     AbandonedRecord,
@@ -18,6 +19,10 @@ from pytest_recode.records.record import (
     answers,
     findings,
 )
+
+
+SNIPPET = ("paper", "snippet", "lines")
+"""The facts that together make a task a snippet of a paper; other formats may use one of these names for something else."""
 
 
 class TurnCounts(TypedDict):
@@ -50,8 +55,9 @@ class EpisodeSummary(TypedDict):
     turns: tuple[TurnCounts, ...]
     temperature: float | None
     test_output_shown: bool  # with feedback: --recode-test-output=full
-    lines: int | None  # requested code lines of the task; None: its format does not count them
-    source_paper: str | None  # of the task, if its format counts lines
+    snippet: (
+        Mapping[str, Any] | None
+    )  # of the task's facts, those of a snippet: paper, snippet, lines; None: it is none
     answers: int  # of the model, in turns that this episode paid for, including turns without a verdict
     unparsed: int  # of these, answers that could not be used
     asked_again: int  # of these, answers that were no step
@@ -64,9 +70,7 @@ class EpisodeSummary(TypedDict):
 
 
 def episode_summary(record: Record) -> EpisodeSummary:
-    lines = record["facts"].get("lines")  # other formats may use this name for something else
-    lines = lines if isinstance(lines, int) else None
-    paper = record["facts"].get("paper")
+    facts = record["facts"]
     counts = answers(record) or AbandonedRecord(steps=0, unparsed=0)
     asked_again = counts.get("asked_again", 0)
     return {
@@ -91,8 +95,7 @@ def episode_summary(record: Record) -> EpisodeSummary:
         "temperature": record["settings"]["temperature"],
         "test_output_shown": record["settings"]["test_output"] == "full"
         and any(turn["feedback"] for turn in record["turns"]),
-        "lines": lines,
-        "source_paper": paper if isinstance(paper, str) and lines is not None else None,
+        "snippet": {key: facts[key] for key in SNIPPET} if facts.keys() >= set(SNIPPET) else None,
         "answers": counts["steps"] + asked_again,
         "unparsed": counts["unparsed"],
         "asked_again": asked_again,

@@ -90,8 +90,8 @@ def _scores(scores: Sequence[Score]) -> Iterator[str]:
         return
     heads = [head for head in COLUMNS if head != LINES_ONLY or any(score.scaled is not None for score in scores)]
     rows = [[text(COLUMNS[head](score)) for head in heads] for score in scores]
-    yield _table(["tasks", *heads], [[text(score.format), *row] for score, row in zip(scores, rows, strict=True)])
-    if any(score.simulated for score in scores):
+    yield _table(["tasks", *heads], [[text(score.row.format), *row] for score, row in zip(scores, rows, strict=True)])
+    if any(score.row.simulated for score in scores):
         yield "\\* simulated: an offline model, which says nothing about a real one"
 
 

@@ -14,18 +14,18 @@ from pytest_recode.wording import dollars
 
 COLUMNS: Mapping[str, Callable[[Score], str]] = {
     "model": lambda score: _name(score),
-    "feedback": lambda score: score.feedback,
-    "solved": lambda score: f"{score.solved}/{score.episodes}",
-    "%": lambda score: _percent(score.share if score.episodes else None),
+    "feedback": lambda score: score.row.feedback,
+    "solved": lambda score: f"{score.episodes.solved}/{score.episodes.played}",
+    "%": lambda score: _percent(score.episodes.share if score.episodes.played else None),
     "95 % interval": lambda score: (
-        "{:.1f} to {:.1f}".format(*(100 * end for end in score.interval)) if score.episodes else "-"
+        "{:.1f} to {:.1f}".format(*(100 * end for end in score.episodes.interval)) if score.episodes.interval else "-"
     ),
     "scaled %": lambda score: _percent(score.scaled),
-    "turns": lambda score: "-" if score.mean_turns is None else f"{score.mean_turns:.1f}",
-    "cases %": lambda score: _percent(score.cases),
-    "tokens": lambda score: f"{score.prompt_tokens + score.completion_tokens:,}",
-    "cost $": lambda score: "?" if score.cost_usd is None else dollars(score.cost_usd),
-    "errors": lambda score: str(score.errors),
+    "turns": lambda score: "-" if score.episodes.mean_turns is None else f"{score.episodes.mean_turns:.1f}",
+    "cases %": lambda score: _percent(score.episodes.cases_last),
+    "tokens": lambda score: f"{score.episodes.tokens:,}",
+    "cost $": lambda score: "?" if score.episodes.cost_usd is None else dollars(score.episodes.cost_usd),
+    "errors": lambda score: str(score.episodes.errors),
 }
 """Columns of the summary, in their order: head -> cell of a row. docs/explanation/concepts.md explains each head."""
 
@@ -34,9 +34,9 @@ LINES_ONLY = "scaled %"
 
 REPLAY_COLUMNS: Mapping[str, Callable[[Replayed], str]] = {
     "model": lambda found: _name(found.score),
-    "feedback": lambda found: found.score.feedback,
-    "turns": lambda found: str(found.score.episodes),
-    "solved": lambda found: str(found.score.solved),
+    "feedback": lambda found: found.score.row.feedback,
+    "turns": lambda found: str(found.score.episodes.played),
+    "solved": lambda found: str(found.score.episodes.solved),
     "cases % before": lambda found: _percent(found.before),
     "as played": lambda found: _percent(found.really),
     "replayed": lambda found: _percent(found.again),
@@ -49,12 +49,14 @@ REPLAY_COLUMNS: Mapping[str, Callable[[Replayed], str]] = {
 
 def summary(scores: Sequence[Score]) -> list[str]:
     """Lines without trailing newlines. With several benchmarks, each has its own rows."""
-    if len({score.format for score in scores}) > 1:
-        scores = [replace(score, model=f"{score.model} [{score.format}]") for score in scores]
+    if len({score.row.format for score in scores}) > 1:
+        scores = [
+            replace(score, row=replace(score.row, model=f"{score.row.model} [{score.row.format}]")) for score in scores
+        ]
     counts_lines = any(score.scaled is not None for score in scores)
     heads = [head for head in COLUMNS if counts_lines or head != LINES_ONLY]
     lines = table([heads, *([COLUMNS[head](score) for head in heads] for score in scores)])
-    turns = max((len(score.solved_by_turn) for score in scores), default=0)
+    turns = max((score.episodes.turns for score in scores), default=0)
     if turns > 1:
         head = ("solved within turn", "", *(str(turn) for turn in range(1, turns + 1)))
         lines += ["", *table([head, *(_curve(score, turns) for score in scores)])]
@@ -78,12 +80,12 @@ def replay(run: str, found: Sequence[Replayed]) -> list[str]:
 def _marks(scores: Sequence[Score]) -> list[str]:
     """Explanations of the marks in a table, if it has any."""
     lines = []
-    if any(score.simulated for score in scores):
+    if any(score.row.simulated for score in scores):
         lines += [
             "",
             "* simulated: an offline model that breaks and repairs the reference; it says nothing about a real one",
         ]
-    if any(score.cost_usd is None for score in scores):
+    if any(score.episodes.cost_usd is None for score in scores):
         lines += [
             "",
             "cost ?: the price of at least one call is unknown; --recode-models-file can have prices (docs/how-to/use-a-local-model.md)",
@@ -97,22 +99,23 @@ def _percent(share: float | None) -> str:
 
 def _curve(score: Score, turns: int) -> tuple[str, ...]:
     # an episode that ended early stays solved: later turns repeat the last count
-    counts = score.solved_by_turn + score.solved_by_turn[-1:] * (turns - len(score.solved_by_turn))
-    return (_name(score), score.feedback, *map(str, counts or (0,) * turns))
+    within = score.episodes.solved_within
+    counts = within + within[-1:] * (turns - len(within))
+    return (_name(score), score.row.feedback, *map(str, counts or (0,) * turns))
 
 
 def _name(score: Score) -> str:
-    return score.model + ("" if score.paper else ", no paper") + (" *" if score.simulated else "")
+    return score.row.model + ("" if score.row.paper else ", no paper") + (" *" if score.row.simulated else "")
 
 
 def _ablation(scores: Sequence[Score]) -> list[str]:
     """The effect of the paper, for models that played with it and without."""
-    found = {(score.model, score.feedback, score.paper): score for score in scores if score.episodes}
+    played = {score.row: score.episodes for score in scores if score.episodes.played}
     return [
-        f"without the paper, {model} {feedback}: {100 * (without.share - score.share):+.1f} points "
-        f"({without.solved}/{without.episodes} against {score.solved}/{score.episodes})"
-        for (model, feedback, paper), score in found.items()
-        if paper and (without := found.get((model, feedback, False)))
+        f"without the paper, {row.model} {row.feedback}: {100 * (without.share - whole.share):+.1f} points "
+        f"({without.solved}/{without.played} against {whole.solved}/{whole.played})"
+        for row, whole in played.items()
+        if row.paper and (without := played.get(replace(row, paper=False)))
     ]
 
 

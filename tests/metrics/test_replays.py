@@ -100,7 +100,7 @@ def test_a_run_that_replays_says_what_passed_before_then_and_now() -> None:
     records = [one("L0", 2, 1), one("L0", 3, 2), one("L4", 2, 4), one("L4", 3, outcome="error")]
     low, high = replayed(records, {("x", 2): (0.0, 0.5), ("x", 3): (0.5, 1.0)})
     assert (low.before, low.really, low.again) == (0.25, 0.75, 0.375)
-    assert (high.before, high.really, high.again, high.score.errors) == (0.0, 0.5, 1.0, 1)
+    assert (high.before, high.really, high.again, high.score.episodes.errors) == (0.0, 0.5, 1.0, 1)
     lines = [line.split() for line in summary("old/run", [low, high])]
     assert " ".join(lines[0]).startswith("replay of old/run: single turns")
     assert ["m", "*", "L0", "2", "0", "25.0", "75.0", "37.5", "22", "1.00", "0"] in lines

@@ -26,6 +26,10 @@ def episode(outcome: str, passed: Sequence[int], *, cost: float | None = 0.5, **
     return episode_summary(cast(Record, record(task, passed, outcome=outcome, usage=usage, replay=None, **more)))
 
 
+def snippet(lines: int, paper: str = "p") -> dict[str, Any]:
+    return {"paper": paper, "snippet": f"s{next(NUMBERS)}", "lines": lines}
+
+
 def test_a_score_by_hand() -> None:
     [score] = scores(
         [
@@ -35,29 +39,29 @@ def test_a_score_by_hand() -> None:
             episode("error", [2]),
         ]
     )
-    assert (score.episodes, score.solved, score.errors) == (3, 2, 1)
-    assert score.share == pytest.approx(2 / 3)
-    assert score.mean_turns == 2.0
-    assert score.cases == pytest.approx((1 + 1 + 0.25) / 3)
-    assert score.solved_by_turn == (1, 1, 2)
+    assert (score.episodes.played, score.episodes.solved, score.episodes.errors) == (3, 2, 1)
+    assert score.episodes.share == pytest.approx(2 / 3)
+    assert score.episodes.mean_turns == 2.0
+    assert score.episodes.cases_last == pytest.approx((1 + 1 + 0.25) / 3)
+    assert score.episodes.solved_within == (1, 1, 2)
     # what an episode with a fault cost was paid
-    assert (score.prompt_tokens, score.completion_tokens, score.cost_usd) == (40, 4, 2.0)
+    assert (score.episodes.tokens, score.episodes.cost_usd) == (44, 2.0)
 
 
 def test_one_unknown_price_makes_the_sum_unknown() -> None:
     [score] = scores([episode("solved", [4]), episode("solved", [4], cost=None)])
-    assert score.cost_usd is None
+    assert score.episodes.cost_usd is None
 
 
 def test_only_errors_give_no_share() -> None:
     [score] = scores([episode("error", [])])
-    assert (score.episodes, score.share, score.mean_turns, score.cases) == (0, 0.0, None, None)
-    assert score.interval == (0.0, 1.0)
+    assert (score.episodes.played, score.episodes.share, score.episodes.mean_turns) == (0, 0.0, None)
+    assert (score.episodes.cases_last, score.episodes.interval) == (None, None)
 
 
 def test_groups_by_model_and_policy_in_order() -> None:
     made = scores([episode("solved", [4], feedback="L4"), episode("solved", [4]), episode("solved", [4], model=None)])
-    assert [(score.model, score.feedback) for score in made] == [("m", "L4"), ("m", "L0"), ("recode", "L0")]
+    assert [(score.row.model, score.row.feedback) for score in made] == [("m", "L4"), ("m", "L0"), ("recode", "L0")]
 
 
 def test_with_the_paper_and_without_are_two_rows_and_the_difference_is_told() -> None:
@@ -69,26 +73,31 @@ def test_with_the_paper_and_without_are_two_rows_and_the_difference_is_told() ->
             episode("unsolved", [2], paper=False),
         ]
     )
-    assert [(score.paper, score.solved, score.episodes) for score in made] == [(True, 3, 4), (False, 1, 2)]
+    assert [(score.row.paper, score.episodes.solved, score.episodes.played) for score in made] == [
+        (True, 3, 4),
+        (False, 1, 2),
+    ]
     assert "without the paper, m L0: -25.0 points (1/2 against 3/4)" in summary(made)
 
 
 def test_attempts_at_one_task_are_no_tasks() -> None:
     """Four tasks, ten attempts each, all or none of which solve it: as sure as four outcomes."""
     [score] = scores([episode(outcome, [4], task=f"t{task}") for task, outcome in enumerate(HALF) for _ in range(10)])
-    low, high = score.interval
+    assert score.episodes.interval is not None
+    low, high = score.episodes.interval
     assert high - low > wilson(2, 4)[1] - wilson(2, 4)[0]
     [alone] = scores([episode(outcome, [4], task=f"t{task}") for task, outcome in enumerate(HALF)])
-    assert alone.interval == wilson(2, 4)
+    assert alone.episodes.interval == wilson(2, 4)
 
 
 def test_snippets_of_a_paper_hang_together_in_the_summary_too() -> None:
     whole = [
-        episode(HALF[paper % 2], [4], facts={"paper": f"p{paper}", "lines": 1}) for paper in range(6) for _ in range(10)
+        episode(HALF[paper % 2], [4], facts=snippet(1, paper=f"p{paper}")) for paper in range(6) for _ in range(10)
     ]
     [score] = scores(whole)
-    assert score.interval[0] < 0.2
-    assert score.interval[1] > 0.8
+    assert score.episodes.interval is not None
+    low, high = score.episodes.interval
+    assert low < 0.2 < 0.8 < high
 
 
 def test_two_benchmarks_of_one_session_are_two_rows() -> None:
@@ -113,7 +122,7 @@ def test_each_cell_stands_below_its_head() -> None:
 
 
 def test_lines_of_code_are_a_column_where_tasks_count_them() -> None:
-    lines = summary(scores([episode("solved", [4], facts={"lines": 3}), episode("unsolved", [1], facts={"lines": 1})]))
+    lines = summary(scores([episode("solved", [4], facts=snippet(3)), episode("unsolved", [1], facts=snippet(1))]))
     assert dict(zip(*(re.split(r"\s{2,}", line) for line in lines[:2]), strict=True))[LINES_ONLY] == "75.0"
 
 
