@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 from pytest_recode.metrics.attempt import Attempt, Failure, Replay, Row, Shared, Snippet, TurnScore, iso_dates
 from pytest_recode.metrics.published import year_of
 from pytest_recode.records.episode_summary import SNIPPET
-from pytest_recode.records.record import Record, TurnRecord, answers, cause, findings
+from pytest_recode.records.record import Record, TurnRecord, answers, cause, findings, main_line
 from pytest_recode.records.setup_record import SettingsRecord
 from pytest_recode.settings import NOT_COMPARED, ONE_STEP
 
@@ -149,8 +149,8 @@ def _words(value: object) -> str:
 def _reason(record: Record) -> str:
     """Why the episode is not solved; "" if it is."""
     if record["error"] is not None:
-        message = cause(record["error"]).strip().splitlines() or [""]
-        return f"{record['error']['kind']} error: {message[0]}"
+        kind = record["error"]["kind"]
+        return f"{kind} error: {main_line(cause(record['error']), kind)}"
     if record["outcome"] == "solved" or not record["turns"]:
         return ""
     last = record["turns"][-1]

@@ -20,7 +20,6 @@ from pytest_recode.records.record import (
     findings,
 )
 
-
 SNIPPET = ("paper", "snippet", "lines")
 """The facts that together make a task a snippet of a paper; other formats may use one of these names for something else."""
 

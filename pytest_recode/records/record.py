@@ -263,6 +263,12 @@ def cause(error: ErrorRecord) -> str:
     return error.get("cause", error["message"])
 
 
+def main_line(message: str, kind: str) -> str:
+    """The line of an error's message that says most: of the traceback of an unexpected exception, the last one."""
+    lines = message.strip().splitlines() or [""]
+    return lines[-1 if kind == "internal" else 0]
+
+
 def usage(spent: Usage) -> UsageRecord:
     return dump(spent, UsageRecord)
 

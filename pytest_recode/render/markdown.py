@@ -13,7 +13,7 @@ from pytest_recode.metrics.baseline import name
 from pytest_recode.metrics.gate import Gate, RowGate
 from pytest_recode.metrics.score import Score
 from pytest_recode.records.episode_summary import EpisodeSummary
-from pytest_recode.records.record import cause
+from pytest_recode.records.record import cause, main_line
 from pytest_recode.render import gate as gate_lines
 from pytest_recode.render.summary_tables import COLUMNS, LINES_ONLY
 from pytest_recode.render.words import error_kind_text, plural, unparsed
@@ -39,10 +39,8 @@ def faults(records: Sequence[EpisodeSummary]) -> list[Fault]:
     found: dict[tuple[str, str], list[str]] = {}
     for record in records:
         if record["error"]:
-            lines = cause(record["error"]).strip().splitlines() or [""]
-            # Of an unexpected exception, the last line of its traceback names what was raised
-            message = lines[-1] if record["error"]["kind"] == "internal" else lines[0]
-            found.setdefault((record["error"]["kind"], message), []).append(record["nodeid"])
+            kind = record["error"]["kind"]
+            found.setdefault((kind, main_line(cause(record["error"]), kind)), []).append(record["nodeid"])
     made = [Fault(kind=kind, message=message, nodeids=tuple(sorted(ids))) for (kind, message), ids in found.items()]
     return sorted(made, key=lambda fault: (-len(fault.nodeids), fault.nodeids))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_recode.metrics.budget import BudgetEnd
 from pytest_recode.records.episode_summary import EpisodeSummary
-from pytest_recode.records.record import CaseRecord, EpisodeFacts, Record, TurnRecord, cause
+from pytest_recode.records.record import CaseRecord, EpisodeFacts, Record, TurnRecord, cause, main_line
 from pytest_recode.records.run_files import LOCAL, RunFiles
 from pytest_recode.wording import dollars, some_of
 
@@ -79,10 +79,9 @@ def unsolved_briefly(record: EpisodeSummary) -> str:
     return f"{cases}{plural(len(turns), 'turn')}" + (", tampering" if record["tampering"] else "")
 
 
-def main_line(message: str, kind: str) -> str:
-    """The line of an error's message that says most, of limited length: of a traceback the last one."""
-    lines = message.strip().splitlines() or [""]
-    line = lines[-1 if kind == "internal" else 0]
+def short_line(message: str, kind: str) -> str:
+    """The line of an error's message that says most, of limited length."""
+    line = main_line(message, kind)
     return line if len(line) <= _MOST_WORDS else f"{line[:_MOST_WORDS]} …"
 
 
@@ -191,7 +190,7 @@ def causes(records: Sequence[EpisodeSummary]) -> list[str]:
         names = list(dict.fromkeys(record["task"] for record in group))
         more = f" and {plural(len(names) - MOST_NAMES, 'more task')}" if len(names) > MOST_NAMES else ""
         kinds = {each["error"]["kind"] for each in group if each["error"]}
-        line = main_line(message, kinds.pop() if len(kinds) == 1 else "")
+        line = short_line(message, kinds.pop() if len(kinds) == 1 else "")
         lines.append(f"  {plural(len(group), 'episode')} of {', '.join(names[:MOST_NAMES])}{more}: {line}")
     return lines
 

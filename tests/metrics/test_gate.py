@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -18,7 +18,9 @@ from pytest_recode.metrics.fail_on import conditions
 from pytest_recode.metrics.gate import Gate, gate
 from pytest_recode.metrics.gate_verdict import Verdict
 from pytest_recode.metrics.reading import read
+from pytest_recode.metrics.record_attempts import from_record
 from pytest_recode.metrics.rows import rows
+from pytest_recode.records.record import Record
 from pytest_recode.render.report_pairs import tables
 from tests.messages import assert_line, assert_message
 from tests.metrics.samples import record, run, snippet
@@ -107,6 +109,13 @@ def test_what_cannot_be_compared_is_listed_and_in_no_number(compared: Compare) -
     assert (row.changed, row.new, row.missing, row.errors_before) == (("other",), ("fresh",), ("gone",), ("ill",))
     assert row.compared is not None
     assert (row.compared.pairs, row.lost, row.gained, found.passed) == (6, (), (), True)
+
+
+def test_of_an_unexpected_exception_the_reason_is_its_last_line() -> None:
+    trace = "Traceback (most recent call last):\n  File 'a.py', line 1\nZeroDivisionError: by nought\n"
+    error = {"kind": "internal", "message": trace}
+    attempt = from_record(cast(Record, record("t", (), outcome="error", error=error)), "run")
+    assert attempt.reason == "internal error: ZeroDivisionError: by nought"
 
 
 def test_an_error_is_no_loss_and_no_verdict(compared: Compare) -> None:

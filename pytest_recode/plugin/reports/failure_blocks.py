@@ -118,7 +118,7 @@ def _kind_and_text(report: Any) -> tuple[str, str]:
     from pytest_recode.render import words
 
     if (error := _error(report)) is not None:
-        return f"error {error['kind']}", words.main_line(error["message"], error["kind"])
+        return f"error {error['kind']}", words.short_line(error["message"], error["kind"])
     record = (data_of(report) or {}).get("summary")
     if record is not None and record["outcome"] == "unsolved":
         return "unsolved", words.unsolved_briefly(record)
