@@ -11,9 +11,9 @@ from typing import Any
 from pytest_recode.models import Embedded, Ledger, Message, ModelContext, Reply, Tool
 from pytest_recode.models.chat_format import chat_request
 from pytest_recode.models.client import litellm
-from pytest_recode.models.context_window import with_served_window
 from pytest_recode.models.provider import ProviderModel, check, provider_model
 from pytest_recode.models.retry import Retries
+from pytest_recode.models.served_models import with_served_window
 
 __all__ = ["LitellmModel", "check", "make"]
 
