@@ -10,16 +10,12 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from pytest_recode import VERSION
 from pytest_recode.cli import bless, cut, export, gate, html, merge, new, plot, power, preview, report, show
 from pytest_recode.faults import RecordsError, UserError
 from pytest_recode.stopping import await_children
 from pytest_recode.wording import guess
-
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # argparse has no public name for it
 
 _COMMANDS = (report, show, html, plot, export, bless, gate, power, merge, new, cut, preview)
 _NAMES = [command.__name__.rpartition(".")[2] for command in _COMMANDS]
