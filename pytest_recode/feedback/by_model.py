@@ -19,10 +19,10 @@ from pytest_recode.feedback import prompts
 from pytest_recode.feedback.answers import Answers, Rules, schema
 from pytest_recode.feedback.audit import TEST_NAME, TESTS, faults, secrets_of
 from pytest_recode.feedback.conversation import Result, converse
+from pytest_recode.feedback.creation import written
 from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.model_answers import WITHOUT_REFERENCE, Part, Style, part_of
 from pytest_recode.feedback.model_prompt import Lengths, Refusals, longest_lengths, prompt, sections, sound
-from pytest_recode.feedback.researcher import written
 from pytest_recode.feedback.without_reference import without_reference
 from pytest_recode.models import Message, Model
 from pytest_recode.program import source

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
-from pytest_recode.feedback.audit import Secrets, audited, secrets_of
+from pytest_recode.feedback.audit import secrets_of
 from pytest_recode.feedback.causes import advice_in_words
+from pytest_recode.feedback.creation import written
 from pytest_recode.feedback.derived import Derivation, derivations, derive
 from pytest_recode.feedback.levels import render
 from pytest_recode.feedback.model_answers import WORDS, Style, words_only
@@ -26,7 +27,7 @@ def researcher(task: Task, parts: Parts, model: Model | None = None, style: Styl
     The researcher raises `ModelError` and `BudgetSpent` if a model cannot be called.
     """
     if model is not None:
-        from pytest_recode.feedback.by_model import by_model
+        from pytest_recode.feedback.by_model import by_model  # takes its time, and most runs have no such model
 
         return by_model(model, task, parts, style)
     return derived(task, parts) if parts.feedback is None else from_task(task, parts, parts.feedback)
@@ -98,24 +99,6 @@ def _of_consequence(found: Derivation, words: Mapping[str, str]) -> FeedbackItem
         **{**used, "category": item.category},
         authors={**item.authors, **dict.fromkeys(used, "task"), **both, "category": "derived"},
     )
-
-
-def written(
-    task: Task,
-    hidden: Secrets,
-    turn: Turn,
-    level: int,
-    items: Sequence[FeedbackItem],
-    source: str,
-    style: Style = Style(),  # noqa: B008  a frozen value
-) -> Feedback:
-    """Create a Feedback: audited, and cut to `level`. Its usage is zero.
-
-    Every researcher's feedback is created here.
-    """
-    found, audit = audited(items, hidden, turn.targets, style)
-    text = render(turn.verdict, found, level, turn.number, targets=task.targets, candidate=turn.targets)
-    return Feedback(level=level, text=text, turn=turn.number, items=found, source=source, audit=audit)
 
 
 def recut(task: Task, turn: Turn, given: Feedback, level: int) -> Feedback:
