@@ -6,10 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pytest_recode.proofs import ProofPart, Proofs
+from typing import Any, Literal
 
 Files = Mapping[str, bytes]
 """File contents by POSIX path, relative and without `..`."""
@@ -20,6 +17,9 @@ PAPER_FILE, INSTRUCTION_FILE = "paper.md", "instruction.md"
 
 SECRET = ("tests", "reference", "feedback.yaml", "proofs")
 """Parts of a task directory that neither an agent nor its code may see."""
+
+ProofPart = Literal["right", "wrong", "equivalent"]
+"""Proofs are answers with a known verdict, with which a task's author tests the hidden tests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +125,36 @@ class Parts:
     feedback: Mapping[str, Mapping[str, str]] | None = None
     slot: Slot | None = None
     cases: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongAnswer:
+    """A proof: an answer that violates one stated requirement, with which a task's author tests the hidden tests.
+
+    `requirement`: a quotation from the instruction or the paper. `interface`: the interface that violates it. `cases`: test functions,
+    at least one of which must fail; () accepts any case of the interface.
+    """
+
+    name: str
+    targets: Files
+    requirement: str
+    interface: str
+    cases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proofs:
+    """One part of a task's `proofs/`, read only when a task is validated. The fields of the other parts are empty.
+
+    A check reads only the part that it needs, so that a mistake in another one does not stop it.
+
+    `right`: complete answers by name. `equivalent`: mutants that compute the same as the reference, with the line of
+    `equivalent.txt` that lists each.
+    """
+
+    right: Mapping[str, Files] = field(default_factory=dict)
+    wrong: tuple[WrongAnswer, ...] = ()
+    equivalent: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_recode.proofs import Proofs
-from pytest_recode.task import Parts, Task
+from pytest_recode.task import Parts, Proofs, Task
 from pytest_recode.validation.checks import Answer, Check
 from pytest_recode.validation.gradings import Gradings, failing
 from pytest_recode.validation.mutants import Mutant, mutants, nearest

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pytest_recode.proofs import WrongAnswer
-from pytest_recode.task import Task
+from pytest_recode.task import Task, WrongAnswer
 from pytest_recode.validation.checks import Answer, Check
 from pytest_recode.verdict import Case, Outcome, Verdict
 from pytest_recode.wording import guess, some_of

@@ -8,8 +8,7 @@ from contextlib import suppress
 from pytest_recode.faults import GraderError, SandboxError, UserError
 from pytest_recode.feedback.audit import leaks_of
 from pytest_recode.oracle import judge
-from pytest_recode.proofs import WrongAnswer
-from pytest_recode.task import Task
+from pytest_recode.task import Task, WrongAnswer
 from pytest_recode.validation.checks import Answer, Check, proofs_of
 from pytest_recode.validation.gradings import CommonGrader, Gradings, failing
 from pytest_recode.validation.handed_on import handed_on

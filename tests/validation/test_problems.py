@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.formats.directory import FORMAT
-from pytest_recode.proofs import WrongAnswer
 from pytest_recode.sandboxes import Sandbox, SandboxContext, process
-from pytest_recode.task import Task
+from pytest_recode.task import Task, WrongAnswer
 from pytest_recode.validation.checks import Answer, Check, checks
 from pytest_recode.validation.gradings import CommonGrader
 from pytest_recode.validation.problems import account, problem_of, unknown_cases

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Set
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_recode.faults import UserError
 from pytest_recode.formats import Format
@@ -16,10 +16,7 @@ from pytest_recode.formats.fields import mapping, number, one_of, several, text,
 from pytest_recode.formats.files import IMPORTABLE, RELATIVE, entries_of, is_of_a_tool
 from pytest_recode.formats.links import link_refused, refuse_links
 from pytest_recode.program.interfaces import module_of
-from pytest_recode.task import SECRET, Environment, Limits, Oracle, Paper, Task
-
-if TYPE_CHECKING:
-    from pytest_recode.proofs import ProofPart, Proofs
+from pytest_recode.task import SECRET, Environment, Limits, Oracle, Paper, ProofPart, Proofs, Task
 
 MANIFEST = "task.yaml"
 SCHEMA = 1

@@ -15,8 +15,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.formats.document import At, Document, fault, read, text_of
 from pytest_recode.formats.fields import Check, mapping, one_of, several, text, wrong
 from pytest_recode.formats.files import entries_of, files_below, is_of_a_tool
-from pytest_recode.proofs import ProofPart, Proofs, WrongAnswer
-from pytest_recode.task import Files
+from pytest_recode.task import Files, ProofPart, Proofs, WrongAnswer
 from pytest_recode.wording import some_of
 
 DIRECTORY = "proofs"
