@@ -8,16 +8,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from pytest_recode.plugin import options
-
-if TYPE_CHECKING:
-    from pytest_recode.plugin.run.session import Run
-
-RUN = pytest.StashKey["Run"]()
 
 MARKER = (
     "recode(task, domain, difficulty, subset, format, model, feedback, attempt, and further values from the task's format): "
@@ -84,15 +79,17 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     if options.given(config):
         from pytest_recode.plugin.run import preflight
+        from pytest_recode.plugin.run.opening import open_run
 
-        preflight.check_options(run_of(config))
-        if not hasattr(config, "workerinput"):
+        run = open_run(config)
+        preflight.check_options(run)
+        if run.worker is None:
             from pytest_recode.plugin.reports import live_traces, progress, validation_file
 
-            progress.watch(run_of(config))
-            live_traces.watch(run_of(config))
-            validation_file.watch(run_of(config))
-        preflight.start_gateway(run_of(config))
+            progress.watch(run)
+            live_traces.watch(run)
+            validation_file.watch(run)
+        preflight.start_gateway(run)
     if config.getoption("htmlpath", None):
         from pytest_recode.plugin.reports.html_report import HtmlReport
 
@@ -121,6 +118,8 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object
     try:
         return (yield)
     except KeyboardInterrupt:
+        from pytest_recode.plugin.run.session import RUN
+
         run = config.stash.get(RUN, None)
         if run is None or run.worker is not None:
             raise
@@ -135,34 +134,9 @@ def pytest_watch(config: pytest.Config) -> int | None:
     if not options.watches(config):
         return None
     from pytest_recode.plugin.collection import watching
+    from pytest_recode.plugin.run.opening import open_run
 
-    return watching.watch(run_of(config))
-
-
-def run_of(config: pytest.Config) -> Run:
-    """This session's Run, created at first access."""
-    if RUN not in config.stash:
-        from pytest_recode.plugin.collection import reruns
-        from pytest_recode.plugin.reports.failure_blocks import FailureBlocks
-        from pytest_recode.plugin.reports.report import Reporter
-        from pytest_recode.plugin.run import limits
-        from pytest_recode.plugin.run.session import Run
-        from pytest_recode.stopping import await_children
-
-        await_children()
-        config.stash[RUN] = run = Run(config)
-        config.pluginmanager.register(reruns, reruns.NAME)
-        config.pluginmanager.register(
-            Reporter(run), "recode-reporter"
-        )  # plugins that are registered later are called first
-        config.pluginmanager.register(limits, "recode-limits")
-        if run.worker is None:
-            config.pluginmanager.register(FailureBlocks(run), "recode-failure-blocks")
-        if run.settings.shard is not None:
-            from pytest_recode.plugin.collection.sharding import ShardSelection
-
-            config.pluginmanager.register(ShardSelection(run, run.settings.shard), "recode-shard")
-    return config.stash[RUN]
+    return watching.watch(open_run(config))
 
 
 def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -170,7 +144,9 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Col
     manifest = _manifest(parent.config, path)
     if manifest is not None:
         from pytest_recode.plugin.collection.collect import TaskDirectory
+        from pytest_recode.plugin.run.opening import open_run
 
+        open_run(parent.config)
         claimed: pytest.Collector = TaskDirectory.from_parent(parent, path=path, manifest=manifest)
         return claimed
     if isinstance(parent, pytest.Session):
@@ -179,7 +155,9 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Col
             manifest = _manifest(parent.config, above)
             if manifest is not None:
                 from pytest_recode.plugin.collection.collect import belongs
+                from pytest_recode.plugin.run.opening import open_run
 
+                open_run(parent.config)
                 return belongs(parent, path, above / manifest)
     return None
 
@@ -193,25 +171,3 @@ def _manifest(config: pytest.Config, directory: Path) -> str | None:
 
 
 _MANIFESTS = pytest.StashKey[tuple[str, ...]]()
-
-
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Check the requirements of the run, once there are items to run, and before the first model call."""
-    config = session.config
-    # If -k or -m is invalid, pytest calls this with every item before it exits
-    wrong = sys.exc_info()[0] is not None
-    if RUN in config.stash and not wrong and not hasattr(config, "workerinput"):
-        from pytest_recode.plugin.collection.collect import is_ours
-
-        run = config.stash[RUN]
-        run.collected.ids = frozenset(item.nodeid for item in session.items if is_ours(item))
-        if run.collected.ids and not config.option.collectonly:
-            from pytest_recode.plugin.run import preflight
-
-            preflight.prepare(run)
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    run: Any = config.stash.get(RUN, None)
-    if run is not None:
-        run.close()

@@ -222,17 +222,17 @@ def _value(config: pytest.Config, option: Option) -> Any:
 
         return (model_limits.limits if option.kind == "limits" else model_limits.budgets)(raw, name)
     if option.kind == "conditions":
-        from pytest_recode.plugin.reports import against_baseline
+        from pytest_recode.metrics import fail_on
+        from pytest_recode.plugin.run.usage_errors import usage_errors
 
-        return against_baseline.conditions(raw, name)
+        with usage_errors():
+            return tuple(map(str, fail_on.conditions(raw, name)))
     if option.kind == "environments":
-        from pytest_recode.faults import UserError
         from pytest_recode.plugin.run.environments import read
+        from pytest_recode.plugin.run.usage_errors import usage_errors
 
-        try:
+        with usage_errors():
             return read(raw, name, config.rootpath if name == option.ini else config.invocation_params.dir)
-        except UserError as error:
-            raise pytest.UsageError(str(error)) from None
     if option.kind == "path":
         # A path in the ini file is relative to that file, as in pytest; one on the command line to the current directory
         base = config.rootpath if name == option.ini else config.invocation_params.dir

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_recode.faults import UserError
-from pytest_recode.plugin import run_of
 from pytest_recode.plugin.collection import sharding
 from pytest_recode.plugin.collection.items import EpisodeItem, FaultItem, TaskItem, ValidateItem
 from pytest_recode.plugin.run.environments import placed
+from pytest_recode.plugin.run.session import run_of
 
 if TYPE_CHECKING:
     from pytest_recode.settings import Settings, Shard

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_recode.faults import RecordsError, Stopped, UserError, interrupts_first
-from pytest_recode.plugin import run_of
 from pytest_recode.plugin.run.casting import lacks_model
 from pytest_recode.plugin.run.limits import LimitReached, Timer
+from pytest_recode.plugin.run.session import run_of
 
 if TYPE_CHECKING:
     from pathlib import Path

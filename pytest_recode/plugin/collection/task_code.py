@@ -40,7 +40,7 @@ def _of(config: pytest.Config, manifest: Path, near: Sequence[Path]) -> Iterator
     Raises `pytest.UsageError` if a plugin registers a format that cannot be imported.
     """
     from pytest_recode.plugin.collection.registry import collect
-    from pytest_recode.plugin.run.preflight import usage_errors  # not imported in a session without tasks
+    from pytest_recode.plugin.run.usage_errors import usage_errors  # not imported in a session without tasks
 
     with usage_errors():
         task_format = collect(config.pluginmanager).format(manifest.name)

@@ -6,29 +6,15 @@ Called in the controlling process, by `preflight.py` and `report.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
-
-import pytest
-
-from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
     from pytest_recode.metrics.baseline import Key, Outcomes
     from pytest_recode.metrics.gate import Gate
     from pytest_recode.plugin.run.session import Run
     from pytest_recode.settings import Settings
-
-
-def conditions(given: Sequence[str], option: str) -> tuple[str, ...]:
-    """Check the texts of `--recode-fail-on`. Raises `pytest.UsageError`."""
-    from pytest_recode.metrics import fail_on
-
-    try:
-        return tuple(map(str, fail_on.conditions(given, option)))
-    except UserError as error:
-        raise pytest.UsageError(str(error)) from None
 
 
 def load(run: Run) -> Outcomes | None:
@@ -47,13 +33,13 @@ def check(run: Run) -> None:
         return
     from pytest_recode.episode.setup import setup
     from pytest_recode.metrics import gate
-    from pytest_recode.metrics.fail_on import conditions as read
+    from pytest_recode.metrics.fail_on import conditions
     from pytest_recode.metrics.record_attempts import compared_settings
     from pytest_recode.settings import fixed
 
     rows = _rows(run)
     gate.check_rows(rows.keys(), before)
-    gate.check_costs(rows.keys(), read(run.settings.fail_on, "--recode-fail-on"), before)
+    gate.check_costs(rows.keys(), conditions(run.settings.fail_on, "--recode-fail-on"), before)
     for key, own in rows.items():
         _, _, policy, agent, _ = key
         played = setup(replace(own, **fixed(agent, policy)))
@@ -78,11 +64,11 @@ def _rows(run: Run) -> dict[Key, Settings]:
 def compared(run: Run, nodeids: Collection[str], wanted: int) -> Gate:
     """Compare the stored records of the episodes `nodeids`, of `wanted` that should have ended. Raises `UserError`."""
     from pytest_recode.metrics import baseline
-    from pytest_recode.metrics.fail_on import conditions as read
+    from pytest_recode.metrics.fail_on import conditions
     from pytest_recode.metrics.gate import gate
 
     before = load(run)
     assert before is not None, "called with --recode-baseline only"
     now = baseline.of_run(run.out, only=frozenset(nodeids))
-    fail_on = read(run.settings.fail_on, "--recode-fail-on")
+    fail_on = conditions(run.settings.fail_on, "--recode-fail-on")
     return gate(now, before, fail_on, unplayed=wanted - len(nodeids))

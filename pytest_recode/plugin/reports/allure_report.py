@@ -12,9 +12,9 @@ from typing import Any, TypedDict
 
 import pytest
 
-from pytest_recode.plugin import run_of
 from pytest_recode.plugin.collection.items import EpisodeItem, TaskItem
 from pytest_recode.plugin.reports.report_status import CRASHED
+from pytest_recode.plugin.run.session import RUN
 from pytest_recode.plugin.workers import distributed
 
 
@@ -165,7 +165,9 @@ def _attachments(config: pytest.Config, nodeid: str) -> Iterator[dict[str, Any]]
     from pytest_recode.plugin.reports.episode_page import episode_page
     from pytest_recode.records.transcript import name
 
-    run = run_of(config)
+    run = config.stash.get(RUN, None)
+    if run is None:  # a controller without options, and a worker that died
+        return
     path, files = run.out / "episodes" / name(nodeid), run.directory.files
     try:
         transcript = files.read(path)

@@ -71,8 +71,8 @@ class HtmlReport:
     def _extras(self, nodeid: str) -> list[dict[str, Any]]:
         from pytest_html import extras
 
-        from pytest_recode.plugin import run_of
         from pytest_recode.plugin.reports.episode_page import episode_page
+        from pytest_recode.plugin.run.session import run_of
         from pytest_recode.records.transcript import name
 
         run = run_of(self.config)

@@ -6,30 +6,21 @@ Called in the controlling process (options also in each worker). Errors that the
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_recode.faults import RecordsError, SandboxError, UserError
+from pytest_recode.faults import UserError
+from pytest_recode.plugin.collection import sharding
 from pytest_recode.plugin.reports import against_baseline, live_traces
 from pytest_recode.plugin.run import directory, output_file, terminal
 from pytest_recode.plugin.run.casting import model_table
+from pytest_recode.plugin.run.usage_errors import usage_errors
 
 if TYPE_CHECKING:
     from pytest_recode.plugin.run.session import Run
     from pytest_recode.sandboxes import SandboxKind
-
-
-@contextmanager
-def usage_errors() -> Iterator[None]:
-    """Convert errors that the user must correct to `pytest.UsageError`, of which pytest shows only the message."""
-    try:
-        yield
-    except (UserError, SandboxError, RecordsError) as error:
-        raise pytest.UsageError(str(error)) from None
 
 
 def glance_at_models(run: Run) -> None:
@@ -155,7 +146,7 @@ def _prepare(run: Run) -> None:
 
         model_check.check(run.model_contexts(), run.registry, run.notify)  # last: it waits until litellm is imported
         if not run.settings.validate:
-            run.claim_directory()
+            run.claim_directory(sharding.content(run))
         for context in run.sandbox.contexts():
             kind.reap(context)
 

@@ -1,6 +1,6 @@
 """The run of one pytest session: its settings, and the holders of its resources. Created once per process, and closed with it.
 
-`preflight.py` checks it before the first model call; `report.py` reports it.
+`opening.py` opens it; `preflight.py` checks it before the first model call; `report.py` reports it. It imports no module that uses a Run.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import pytest
 
 from pytest_recode.faults import RecordsError, SandboxError, UserError
 from pytest_recode.plugin import options
-from pytest_recode.plugin.collection import registry, sharding
+from pytest_recode.plugin.collection import registry
 from pytest_recode.plugin.collection.collected import Collected
 from pytest_recode.plugin.run import casting
 from pytest_recode.plugin.run.directory import RunDirectory
-from pytest_recode.plugin.run.preflight import usage_errors
 from pytest_recode.plugin.run.sandbox_holder import SandboxHolder
+from pytest_recode.plugin.run.usage_errors import usage_errors
 from pytest_recode.records.run_directory import LEDGER
 from pytest_recode.stopping import Stops
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pytest_recode.plugin.workers.stopped_processes import StoppedProcesses
     from pytest_recode.records.ledger import FileLedger
     from pytest_recode.records.record import EpisodeFacts
+    from pytest_recode.records.shard_file import ShardFile
     from pytest_recode.sandboxes.launch_server import LaunchServer
     from pytest_recode.settings import Settings
     from pytest_recode.task import Task
@@ -276,11 +277,12 @@ class Run:
         if self._common_grader is not None:
             self._common_grader.close()
 
-    def claim_directory(self) -> None:
-        """Make `out` the directory of this run, in the controlling process. Raises `UserError` and `RecordsError`."""
-        self.directory.claim(
-            self.settings, self.collected.ids, self.check_settings, self.notify, self.stops, sharding.content(self)
-        )
+    def claim_directory(self, shard: ShardFile | None) -> None:
+        """Make `out` the directory of this run, in the controlling process. Raises `UserError` and `RecordsError`.
+
+        `shard`: the content of shard.json; None without `--recode-shard`.
+        """
+        self.directory.claim(self.settings, self.collected.ids, self.check_settings, self.notify, self.stops, shard)
         self.ledger_file.begin(self.id, calls=bool(self.model_contexts()))
         self.directory.use(self.stops)
 
@@ -338,3 +340,11 @@ class Run:
 
     def close(self) -> None:
         self._held.close()
+
+
+RUN = pytest.StashKey[Run]()  # not set in a session without options and tasks of this plugin
+
+
+def run_of(config: pytest.Config) -> Run:
+    """The Run of a session that has collected a task, or has an option of this plugin."""
+    return config.stash[RUN]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_recode.plugin import RUN, options, run_of
+from pytest_recode.plugin import options
 
 if TYPE_CHECKING:
     from pytest_recode.plugin.run.session import Run
@@ -29,8 +29,12 @@ def scheduler(config: pytest.Config, log: Any) -> Any:
 
     Items of one task, or of one paper, share a warm judge. If items were distributed in turn, every worker would need all judges.
     """
-    given = config.known_args_namespace  # `option` already has xdist's default
-    if given.dist != "no" or given.distload or not options.given(config) or run_of(config).skip_reason:
+    arguments = config.known_args_namespace  # `option` already has xdist's default
+    if arguments.dist != "no" or arguments.distload or not options.given(config):
+        return None
+    from pytest_recode.plugin.run.session import run_of
+
+    if run_of(config).skip_reason:
         return None
     from xdist.scheduler import WorkStealingScheduling  # type: ignore[import-untyped]
 
@@ -42,6 +46,8 @@ def pytest_xdist_setupnodes(config: pytest.Config, specs: Sequence[Any]) -> None
     """Controller: prepare connections to other hosts, and start the workers of this machine without API keys, if only the gateway calls models."""
     if not options.given(config):
         return
+    from pytest_recode.plugin.run.session import run_of
+
     run = run_of(config)
     if not all(spec.popen and not spec.chdir for spec in specs):
         from pytest_recode.plugin.workers import other_hosts
@@ -67,6 +73,8 @@ def pytest_xdist_setupnodes(config: pytest.Config, specs: Sequence[Any]) -> None
 def pytest_configure_node(node: Any) -> None:
     """Controller: send the id and directory of the run to a worker, and to one that may be on another host, a way to reach them."""
     if options.given(node.config):
+        from pytest_recode.plugin.run.session import run_of
+
         run = run_of(node.config)
         node.workerinput["recode_run"] = run.id
         node.workerinput["recode_out"] = str(run.out)
@@ -94,6 +102,7 @@ def pytest_testnodedown(node: Any, error: object) -> None:
     config = node.config
     if error is None or not options.given(config):
         return
+    from pytest_recode.plugin.run.session import run_of
     from pytest_recode.plugin.workers import other_hosts
 
     if other_hosts.may_be_elsewhere(node.gateway.spec):
@@ -109,7 +118,11 @@ def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None
         from pytest_recode.plugin.workers import other_hosts
 
         other_hosts.compare_collections(node, ours)
-    if RUN in config.stash and ours:
+    if not ours:
+        return
+    from pytest_recode.plugin.run.session import RUN
+
+    if RUN in config.stash:
         run = config.stash[RUN]
         run.collected.ids = frozenset(ours)
         first = not run.collected.by_format
