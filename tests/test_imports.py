@@ -7,6 +7,7 @@ import functools
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,6 @@ VALUES = {
     "clock",
     "faults",
     "owned_directory",
-    "proofs",
     "registered",
     "settings",
     "slots",
@@ -147,6 +147,76 @@ def test_no_package_imports_itself_by_way_of_others() -> None:
     for name, may in MAY.items():
         assert may <= above, name
         above.add(name)
+
+
+def dotted(path: Path, package: Path = PACKAGE) -> str:
+    """The dotted name of a module; a package's `__init__` has the name of the package."""
+    parts = (package.name, *path.relative_to(package).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def import_graph(package: Path) -> dict[str, frozenset[str]]:
+    """The modules of the package that each of its modules imports, also inside functions and for type checkers only.
+
+    `from package import module` imports that module, and not also the package's `__init__`.
+    """
+    paths = {dotted(path, package): path for path in sorted(package.rglob("*.py"))}
+    graph = {}
+    for name, path in paths.items():
+        edges = set()
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                edges |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                above = [package.name, *path.relative_to(package).parts][: -node.level] if node.level else []
+                base = ".".join([*above, *([node.module] if node.module else [])])
+                members = (f"{base}.{alias.name}" for alias in node.names)
+                edges |= {member if member in paths else base for member in members}
+        graph[name] = frozenset(edges & paths.keys())
+    return graph
+
+
+def circles(graph: Mapping[str, frozenset[str]]) -> list[list[str]]:
+    """One circle for each group of modules that import one another: the shortest one that returns to its first module."""
+    left = {name: set(edges) for name, edges in graph.items()}
+    while ends := {name for name, edges in left.items() if not edges}:
+        left = {name: edges - ends for name, edges in left.items() if name not in ends}
+    shortest: dict[frozenset[str], list[str]] = {}
+    for start in sorted(left):
+        ways = [[start]]
+        seen: set[str] = set()
+        while ways:
+            way = ways.pop(0)
+            if start in left[way[-1]]:
+                shortest.setdefault(frozenset(way), [*way, start])
+                break
+            for name in sorted(left[way[-1]] - seen):
+                seen.add(name)
+                ways.append([*way, name])
+    return list(shortest.values())
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    assert not (found := circles(import_graph(PACKAGE))), "\n".join(" -> ".join(circle) for circle in found)
+
+
+@pytest.mark.parametrize(
+    ("sources", "circle"),
+    [
+        ({"a": "from p.b import x", "b": "import p.a"}, "p.a -> p.b -> p.a"),
+        ({"a": "def f():\n    from p import b", "b": "if TYPE_CHECKING:\n    from p.a import A"}, "p.a -> p.b -> p.a"),
+        ({"a": "from . import b", "b": "from .c import x", "c": "from p import a"}, "p.a -> p.b -> p.c -> p.a"),
+        ({"__init__": "from p import a", "a": "from p import VALUE"}, "p -> p.a -> p"),
+        ({"a": "import p.a"}, "p.a -> p.a"),
+        ({"__init__": "from p import a", "a": "from p import b", "b": "import p.c", "c": ""}, ""),
+    ],
+)
+def test_a_circle_is_named(tmp_path: Path, sources: dict[str, str], circle: str) -> None:
+    package = tmp_path / "p"
+    package.mkdir()
+    for name, source in sources.items():
+        (package / f"{name}.py").write_text(source)
+    assert [" -> ".join(each) for each in circles(import_graph(package))] == ([circle] if circle else [])
 
 
 def test_the_architecture_page_has_the_table_and_every_package() -> None:
