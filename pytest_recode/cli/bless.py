@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
-    from pytest_recode.cli.commands import Commands
+    from pytest_recode.cli.subcommands import Commands
 
 
 def add_to(commands: Commands) -> None:

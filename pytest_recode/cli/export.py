@@ -11,7 +11,7 @@ from pytest_recode.export.targets import TARGETS, target
 from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
-    from pytest_recode.cli.commands import Commands
+    from pytest_recode.cli.subcommands import Commands
 
 
 def add_to(commands: Commands) -> None:

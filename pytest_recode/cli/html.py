@@ -19,7 +19,7 @@ from pytest_recode.cli.report_arguments import (
 from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
-    from pytest_recode.cli.commands import Commands
+    from pytest_recode.cli.subcommands import Commands
 
 _SLOW_TABLES = ("adoption", "adoption-categories")
 _MOST_ANALYSED = 200

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_recode.cli.commands import Commands
+    from pytest_recode.cli.subcommands import Commands
 
 GUIDE = "docs/how-to/write-a-task.md"
 

@@ -11,7 +11,7 @@ from pytest_recode.cli.report_arguments import as_text, count
 from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
-    from pytest_recode.cli.commands import Commands
+    from pytest_recode.cli.subcommands import Commands
     from pytest_recode.metrics.attempt import Attempt, Snippet
     from pytest_recode.metrics.episode_tokens import EpisodeTokens
     from pytest_recode.metrics.power import TaskSet

@@ -11,7 +11,7 @@ from pytest_recode.faults import GraderError, SandboxError, UserError
 from pytest_recode.wording import some_of
 
 if TYPE_CHECKING:
-    from pytest_recode.cli.commands import Commands
+    from pytest_recode.cli.subcommands import Commands
     from pytest_recode.formats import Format
     from pytest_recode.task import Files, Parts, Task
 

@@ -15,7 +15,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.wording import guess
 
 if TYPE_CHECKING:
-    from pytest_recode.cli.commands import Commands
+    from pytest_recode.cli.subcommands import Commands
     from pytest_recode.formats.discovery import Found
     from pytest_recode.metrics.adoption import Advice
     from pytest_recode.metrics.attempt import Attempt, Row
