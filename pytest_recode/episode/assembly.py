@@ -260,8 +260,8 @@ class Stage:
     def _caller(self) -> Caller:
         return Caller(episode=self.plan.nodeid, attempt=self.plan.attempt)
 
-    def researcher(self, kept: Feedback | None, keep: Callable[[Feedback], None]) -> Researcher:
-        """`kept`: feedback from before this process started. `keep` is called with all other feedback before the agent uses it."""
+    def researcher(self, stored: Feedback | None, keep: Callable[[Feedback], None]) -> Researcher:
+        """`stored`: feedback from before this process started. `keep` is called with all other feedback before the agent uses it."""
         ask = self._researcher()
 
         def answer(turns: Sequence[Turn], level: int) -> Feedback:
@@ -269,14 +269,16 @@ class Stage:
                 raise UserError(
                     f"feedback policy {self.plan.policy!r} gave level {level!r}: a policy gives 0 to 4, or None"
                 )
-            if kept is not None and (kept.turn, kept.level) == (len(turns), level):
-                return kept
-            given = ask(turns, level)
+            if stored is not None and (stored.turn, stored.level) == (len(turns), level):
+                return stored
+            feedback = ask(turns, level)
             if self.settings.test_output == "full":
-                given = replace(given, text=given.text + test_output.full(turns[-1].verdict, self.plan.task.targets))
-            keep(given)
-            self.transcript.feedback(given)
-            return given
+                feedback = replace(
+                    feedback, text=feedback.text + test_output.full(turns[-1].verdict, self.plan.task.targets)
+                )
+            keep(feedback)
+            self.transcript.feedback(feedback)
+            return feedback
 
         return answer
 

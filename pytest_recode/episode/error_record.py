@@ -40,7 +40,7 @@ def error_record(error: Exception) -> ErrorRecord:
 
 def _of_model(error: ModelError) -> ErrorRecord:
     message, cause = legible(str(error)), legible(error.cause)
-    made: ErrorRecord = {"kind": f"model:{error.fault.value}", "message": message}
+    record: ErrorRecord = {"kind": f"model:{error.fault.value}", "message": message}
     if cause != message:
-        made["cause"] = cause
-    return made
+        record["cause"] = cause
+    return record

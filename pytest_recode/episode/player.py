@@ -101,14 +101,14 @@ def _run_episode(stage: Stage, workspace: SandboxWorkspace, recorder: EpisodeRec
     elif recorder.checkpoints is not None and isinstance(agent, Resumable):
         key = first_turn_key(first_turn_facts(recorder.facts, stage.settings))
         with first_turn(out, key, stage.clock, stage.files) as slot:
-            if slot.found is None:
+            if slot.checkpoint is None:
                 stage.check()
                 recorder.first_turn = key
                 run_loop(turns=1, on_turn=partial(recorder.first_turn_over, agent, workspace, slot))
             else:
                 remedy = "remove it to play this first turn again"
-                _resume(stage, slot.found, agent, workspace, slot.path, remedy)
-                recorder.over(_as_seen_by(stage.plan.nodeid, slot.found))
+                _resume(stage, slot.checkpoint, agent, workspace, slot.path, remedy)
+                recorder.over(_as_seen_by(stage.plan.nodeid, slot.checkpoint))
     elif recorder.checkpoints is not None:
         stage.check()
     episode = run_loop(turns=stage.settings.turns, before=tuple(recorder.turns))
@@ -142,10 +142,10 @@ def _resume(
         workspace.lay(checkpoint.changes)
 
 
-_OURS = f"{Path(__file__).parents[1]}/"
+_PACKAGE = f"{Path(__file__).parents[1]}/"
 
 
 def _place(error: Exception) -> str:
     """File and line that raised `error`; "" for code of this project. A third-party agent may be at fault, and not the state."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    return "" if frame.filename.startswith(_OURS) else f", at {frame.filename}:{frame.lineno}"
+    return "" if frame.filename.startswith(_PACKAGE) else f", at {frame.filename}:{frame.lineno}"

@@ -108,9 +108,9 @@ class EpisodeRecorder:
     def _log_turn(self, turn: Turn) -> None:
         self.transcript.turn(turn, [path for path, data in turn.targets.items() if self.repo.get(path) == data])
 
-    def feedback(self, given: Feedback) -> None:
+    def feedback(self, feedback: Feedback) -> None:
         if self.checkpoints is not None:
-            self.checkpoints.feedback(given)
+            self.checkpoints.feedback(feedback)
 
     def record(self, stop: Stop, error: ErrorRecord | None = None) -> Record:
         if not self.start_logged:
@@ -120,7 +120,7 @@ class EpisodeRecorder:
         spent = self.meter.total + shared if self.meter.total != Usage() else record.total(played)
         outcome = "error" if error else "solved" if solved else "unsolved"
         turns = [record.turn(turn) for turn in played]
-        made: Record = {
+        result: Record = {
             **self.facts,
             "outcome": outcome,
             "stop": stop.value,
@@ -135,12 +135,12 @@ class EpisodeRecorder:
             "isolation": played[-1].verdict.isolation if played else self.facts["isolation"],
             "error": error,
         }
-        self.transcript.end(made)
+        self.transcript.end(result)
         if error is None:
             self._forget_answers(self.transcript.path.stem)
             if self.checkpoints is not None:
                 self.checkpoints.finish()
-        return made
+        return result
 
     def _forget_answers(self, name: str) -> None:
         if self.answers is not None:

@@ -70,10 +70,10 @@ def replays(run: Path) -> tuple[Replay, ...]:
         raise UserError(
             f"--recode-replay-feedback={run}: holds no checkpoints: give the directory of a run whose agent asked a model"
         )
-    found = [each for path in sorted(folder.iterdir()) for each in _of_episode(run, path)]
-    if not found:
+    turns = [each for path in sorted(folder.iterdir()) for each in _of_episode(run, path)]
+    if not turns:
         raise UserError(f"--recode-replay-feedback={run}: no turn in it had feedback: there is nothing to replay")
-    return tuple(found)
+    return tuple(turns)
 
 
 def _of_episode(run: Path, path: Path) -> Iterator[Replay]:

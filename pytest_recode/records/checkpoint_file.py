@@ -100,11 +100,11 @@ class CheckpointWriter:
         self._lines.append(line)
         self._stored.update(sizes)
 
-    def feedback(self, given: Feedback) -> None:
-        self._lines.append(self._feedback_line(given))
+    def feedback(self, feedback: Feedback) -> None:
+        self._lines.append(self._feedback_line(feedback))
 
-    def _feedback_line(self, given: Feedback) -> _FeedbackLine:
-        return {"nodeid": self._nodeid, "feedback": dump_feedback(given)}
+    def _feedback_line(self, feedback: Feedback) -> _FeedbackLine:
+        return {"nodeid": self._nodeid, "feedback": dump_feedback(feedback)}
 
     def finish(self) -> None:
         """The episode is over and will not be resumed: drop large contents from the file (`KEPT_CONTENTS`). Nothing is appended afterwards."""
@@ -141,7 +141,7 @@ def stored_episode(path: Path, nodeid: str, files: RunFiles = LOCAL) -> StoredEp
 
     Raises `UserError` if the file is damaged or of another episode.
     """
-    found: list[Checkpoint] = []
+    checkpoints: list[Checkpoint] = []
     feedback: Feedback | None = None
     for read in _read(path, nodeid, files):
         if isinstance(read, Feedback):
@@ -150,25 +150,25 @@ def stored_episode(path: Path, nodeid: str, files: RunFiles = LOCAL) -> StoredEp
         checkpoint = read
         if checkpoint.agent is None:
             return StoredEpisode()
-        found = [*found[: checkpoint.turn.number - 1], checkpoint]
+        checkpoints = [*checkpoints[: checkpoint.turn.number - 1], checkpoint]
         feedback = None
-    return StoredEpisode(checkpoints=tuple(found), feedback=feedback)
+    return StoredEpisode(checkpoints=tuple(checkpoints), feedback=feedback)
 
 
 def _read(path: Path, nodeid: str, files: RunFiles) -> list[Checkpoint | Feedback]:
-    found: list[Checkpoint | Feedback] = []
+    entries: list[Checkpoint | Feedback] = []
     contents: dict[str, bytes] = {}  # by digest, of the lines so far
     try:
         for text in files.read(path).split(b"\n")[:-1]:
             line = json.loads(text)
             if wrong := _fault(line):
-                raise _damaged(path, len(found) + 1, wrong)
+                raise _damaged(path, len(entries) + 1, wrong)
             if line["nodeid"] != nodeid:
                 raise UserError(
-                    f"{path}: line {len(found) + 1} is of the episode {line['nodeid']}, not of {nodeid}: restore this"
+                    f"{path}: line {len(entries) + 1} is of the episode {line['nodeid']}, not of {nodeid}: restore this"
                     " episode's own file, or give another --recode-out"
                 )
-            found.append(
+            entries.append(
                 load(cast("_CheckpointLine", line), contents)
                 if "turn" in line
                 else load_feedback(cast("_FeedbackLine", line)["feedback"])
@@ -176,8 +176,8 @@ def _read(path: Path, nodeid: str, files: RunFiles) -> list[Checkpoint | Feedbac
     except FileNotFoundError:
         return []
     except (OSError, ValueError, RecursionError, LookupError) as error:
-        raise _damaged(path, len(found) + 1, f"{type(error).__name__}: {error}") from None
-    return found
+        raise _damaged(path, len(entries) + 1, f"{type(error).__name__}: {error}") from None
+    return entries
 
 
 def _damaged(path: Path, number: int, reason: str) -> UserError:

@@ -124,12 +124,12 @@ def schema_of(kind: Any) -> Schema:
     """The JSON schema of a type's values, which allows no keys that the type does not have."""
     kind, rules, text = _parts(kind)
     inner = _without_null(kind)
-    found = _or_null(schema_of(inner)) if inner is not kind else _schema(kind)
+    schema = _or_null(schema_of(inner)) if inner is not kind else _schema(kind)
     for rule in rules:
-        found |= rule.schema
-    if "enum" in found:
-        found.pop("type", None)
-    return found | ({"description": text} if text else {})
+        schema |= rule.schema
+    if "enum" in schema:
+        schema.pop("type", None)
+    return schema | ({"description": text} if text else {})
 
 
 def _schema(kind: Any) -> Schema:
@@ -152,10 +152,10 @@ def _schema(kind: Any) -> Schema:
     return {"type": "object"} | ({"additionalProperties": values} if values else {})
 
 
-def _or_null(found: Schema) -> Schema:
-    if "enum" in found:
-        return found | {"enum": [*found["enum"], None]}
-    return found | {"type": [found["type"], "null"]}
+def _or_null(schema: Schema) -> Schema:
+    if "enum" in schema:
+        return schema | {"enum": [*schema["enum"], None]}
+    return schema | {"type": [schema["type"], "null"]}
 
 
 def fields(kind: Any) -> Iterator[tuple[str, Any, bool]]:

@@ -60,10 +60,10 @@ def _started(run: Path) -> tuple[str, int, str]:
     changed = (results if results.exists() else run / EPISODES).stat().st_mtime_ns
     try:
         with (run / CONTROLLER).open("rb") as file:
-            found = _RUN_ID.fullmatch(file.read(200))
+            match = _RUN_ID.fullmatch(file.read(200))
     except OSError:
-        found = None
-    stamp = found[1].decode() if found else time.strftime("%Y%m%d-%H%M%S", time.gmtime(changed // 10**9))
+        match = None
+    stamp = match[1].decode() if match else time.strftime("%Y%m%d-%H%M%S", time.gmtime(changed // 10**9))
     return stamp, changed, run.name
 
 
@@ -73,11 +73,11 @@ def episodes_of(run: Path, ids: Sequence[str] = ()) -> list[Chosen]:
     `ids`: for `choose`. If all are node ids with a record, other episodes may be missing, because their records are not parsed.
     """
     named = _recorded(run, ids) if ids else []
-    if named and set(ids) <= {each.nodeid for each in named}:
+    if named and set(ids) <= {episode.nodeid for episode in named}:
         return named
     check_directory(run)
-    found = _recorded(run)
-    return [*found, *without_record(run, {each.path for each in found})]
+    recorded = _recorded(run)
+    return [*recorded, *without_record(run, {episode.path for episode in recorded})]
 
 
 def check_directory(run: Path) -> None:
@@ -89,12 +89,12 @@ def check_directory(run: Path) -> None:
 def without_record(run: Path, recorded: Collection[Path]) -> list[Chosen]:
     """The episodes of a run's directory that have a transcript and no record. `recorded`: the transcripts of the others. Raises `UserError` if
     there are neither."""
-    found = [
+    episodes = [
         Chosen(path=path, facts=cast("EpisodeFacts", facts), record=None)
         for path in sorted((run / EPISODES).glob("*.jsonl"))
         if path not in recorded and (facts := first_line(path)) is not None
     ]
-    if not found and not recorded:
+    if not episodes and not recorded:
         below = {path.parent.parent for path in run.glob(f"*/{EPISODES}/*.jsonl")}
         hint = (
             f"; did you mean {max(below, key=_started)}?"
@@ -102,7 +102,7 @@ def without_record(run: Path, recorded: Collection[Path]) -> list[Chosen]:
             else "; give the directory of a run, or the path of a transcript"
         )
         raise UserError(f"{run}: contains no episode{hint}")
-    return found
+    return episodes
 
 
 def _recorded(run: Path, ids: Sequence[str] = ()) -> list[Chosen]:
@@ -117,20 +117,20 @@ def choose(run: Path, episodes: Sequence[Chosen], ids: Sequence[str], expression
 
     An id is a node id, the part of it behind `::`, a task, or the name of a transcript.
     """
-    found = list(episodes)
-    for given in ids:
-        if not any(given in names(each) for each in episodes):
+    chosen = list(episodes)
+    for episode_id in ids:
+        if not any(episode_id in names(episode) for episode in episodes):
             raise UserError(
-                f"{given}: no such episode in {run}{guess_of(given, episodes)}; the tasks are {tasks(episodes)}"
+                f"{episode_id}: no such episode in {run}{guess_of(episode_id, episodes)}; the tasks are {tasks(episodes)}"
             )
     if ids:
-        found = [each for each in found if any(given in names(each) for given in ids)]
+        chosen = [episode for episode in chosen if any(episode_id in names(episode) for episode_id in ids)]
     if expression:
         matches = matcher(expression)
-        found = [each for each in found if matches(each.nodeid)]
-        if not found:
+        chosen = [episode for episode in chosen if matches(episode.nodeid)]
+        if not chosen:
             raise UserError(f"-k {expression!r}: matches no episode of {run}; without -k, all are listed")
-    return found
+    return chosen
 
 
 def tasks(episodes: Sequence[Chosen]) -> str:
@@ -139,9 +139,9 @@ def tasks(episodes: Sequence[Chosen]) -> str:
     return ", ".join(found[:8]) + (" …" if len(found) > 8 else "")
 
 
-def guess_of(given: str, episodes: Sequence[Chosen]) -> str:
+def guess_of(unknown: str, episodes: Sequence[Chosen]) -> str:
     """A question after an id that no episode has; "" if none is similar."""
-    return guess(given, sorted(set().union(*map(names, episodes))))
+    return guess(unknown, sorted(set().union(*map(names, episodes))))
 
 
 def names(episode: Chosen) -> set[str]:

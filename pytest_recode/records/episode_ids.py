@@ -21,19 +21,19 @@ def episode_ids(run: Path) -> dict[str, str]:
     """
     from pytest_recode.records.transcript import name
 
-    found: dict[str, str] = {}
+    tasks: dict[str, str] = {}
     with reading(run):
         if (run / RESULTS).is_file():
             with (run / RESULTS).open("rb") as file:
-                found.update(map(_texts, filter(None, map(_RECORD.match, file))))
-        recorded = set(map(name, found))
+                tasks.update(map(_texts, filter(None, map(_RECORD.match, file))))
+        recorded = set(map(name, tasks))
         for path in sorted((run / _EPISODES).glob("*.jsonl")):
             if path.name not in recorded:
                 with path.open("rb") as file:
                     match = _EPISODE.search(file.readline())
                 if match is not None:
-                    found.update([_texts(match)])
-    return found
+                    tasks.update([_texts(match)])
+    return tasks
 
 
 def _texts(match: re.Match[bytes]) -> tuple[str, str]:

@@ -39,9 +39,9 @@ def _is_time(value: object) -> bool:
     return True
 
 
-def expect(wanted: str, holds: Callable[[Any], bool]) -> Check:
-    """Require that `holds` is true of the value; `wanted` completes "must be …"."""
-    return lambda value: "" if holds(value) else f" is {shown(value)}: must be {wanted}"
+def expect(requirement: str, holds: Callable[[Any], bool]) -> Check:
+    """Require that `holds` is true of the value; `requirement` completes "must be …"."""
+    return lambda value: "" if holds(value) else f" is {shown(value)}: must be {requirement}"
 
 
 def anything(_: Any) -> str:
@@ -61,13 +61,13 @@ def whole_number(low: int) -> Check:
 def or_null(check: Check) -> Check:
     """Accept null as well."""
 
-    def found(value: Any) -> str:
+    def fault(value: Any) -> str:
         if value is None:
             return ""
         wrong = check(value)
         return f"{wrong} or null" if wrong else ""
 
-    return found
+    return fault
 
 
 def one_of(*choices: str) -> Check:
@@ -96,21 +96,21 @@ def object_of(keys: Mapping[str, Key]) -> Check:
     """Require an object with these keys."""
     every = [(name, key.valid, key.check, key.required) for name, key in keys.items()]
 
-    def found(value: Any) -> str:
+    def fault(value: Any) -> str:
         if type(value) is not dict:
             return f" is {shown(value)}: must be an object"
         for name, valid, check, required in every:
-            each = value.get(name, _MISSING)
-            if type(each) in valid:
+            member = value.get(name, _MISSING)
+            if type(member) in valid:
                 continue
-            if each is _MISSING:
+            if member is _MISSING:
                 if required:
                     return f": lacks {name!r}"
-            elif wrong := check(each):
+            elif wrong := check(member):
                 return f".{name}{wrong}"
         return ""
 
-    return found
+    return fault
 
 
 _MISSING = object()
@@ -124,7 +124,7 @@ def list_of_texts(check: Check, plain: Sequence[str], others: Sequence[str]) -> 
     values_at = operator.itemgetter(*others) if others else lambda _: None
     valid: set[Any] = set()
 
-    def found(value: Any) -> str:
+    def fault(value: Any) -> str:
         try:
             values = set(map(values_at, value))
             for text_at in texts_at:
@@ -138,14 +138,14 @@ def list_of_texts(check: Check, plain: Sequence[str], others: Sequence[str]) -> 
             valid.update(values)
         return wrong
 
-    return found
+    return fault
 
 
 def remembered(check: Check) -> Check:
     """The same check. Values of JSON that were valid, of which few differ, are remembered by how they are written: 1, 1.0 and true are equal."""
     valid: set[str] = set()
 
-    def found(value: Any) -> str:
+    def fault(value: Any) -> str:
         written = repr(value)
         if written in valid:
             return ""
@@ -154,7 +154,7 @@ def remembered(check: Check) -> Check:
             valid.add(written)
         return wrong
 
-    return found
+    return fault
 
 
 _REMEMBERED = 10_000
@@ -163,7 +163,7 @@ _REMEMBERED = 10_000
 def list_of(check: Check) -> Check:
     """Require a list, and check each element."""
 
-    def found(value: Any) -> str:
+    def fault(value: Any) -> str:
         if type(value) is not list:
             return f" is {shown(value)}: must be a list"
         for place, each in enumerate(value):
@@ -171,13 +171,13 @@ def list_of(check: Check) -> Check:
                 return f"[{place}]{wrong}"
         return ""
 
-    return found
+    return fault
 
 
 def values_of(check: Check) -> Check:
     """Require an object with any keys, and check each value."""
 
-    def found(value: Any) -> str:
+    def fault(value: Any) -> str:
         if type(value) is not dict:
             return f" is {shown(value)}: must be an object"
         for key, each in value.items():
@@ -185,7 +185,7 @@ def values_of(check: Check) -> Check:
                 return f".{key}{wrong}"
         return ""
 
-    return found
+    return fault
 
 
 def shown(value: Any) -> str:

@@ -27,12 +27,12 @@ class _FirstTurnFile(StoredCheckpoint):
 
 
 class FirstTurn:
-    """The file of one first turn, which this process has locked. `found` is the turn, if an episode has played it."""
+    """The file of one first turn, which this process has locked. `checkpoint` is the turn, if an episode has played it."""
 
     def __init__(self, path: Path, files: RunFiles = LOCAL) -> None:
         self.path = path
         self._files = files
-        self.found: Checkpoint | None = None
+        self.checkpoint: Checkpoint | None = None
         stored = _read(path, files)
         if stored is not None:
             if stored["key"] != path.stem:
@@ -40,7 +40,7 @@ class FirstTurn:
                     f"{path}: is of another first turn, whose file is {stored['key']}.json: remove it to play"
                     " this first turn again"
                 )
-            self.found = load(stored)
+            self.checkpoint = load(stored)
 
     def store(self, checkpoint: Checkpoint, *, by: str) -> None:
         """Store the first turn; `by` is the node id of the episode that paid for it."""

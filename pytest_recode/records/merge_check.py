@@ -48,13 +48,13 @@ def checked(parts: Sequence[Part]) -> Merge:
         _check_lists(one, other)
     _check_overlaps(parts)
     _check_digests(parts)
-    given = {part.shard.number for part in parts}
+    numbers = {part.shard.number for part in parts}
     count = parts[0].shard.count
     begun = {facts["nodeid"] for part in parts for facts in part.begun}
     return Merge(
         parts=tuple(parts),
         files=_files(parts),
-        missing=tuple(Shard(number=number, count=count) for number in range(1, count + 1) if number not in given),
+        missing=tuple(Shard(number=number, count=count) for number in range(1, count + 1) if number not in numbers),
         not_played=tuple(nodeid for part in parts for nodeid in part.about["episodes"] if nodeid not in begun),
     )
 
@@ -74,12 +74,12 @@ def _settings(first: Part, other: Part) -> Iterator[tuple[str, Any, Any]]:
     yield "the version of pytest-recode", one["version"], two["version"]
     yield "the models", sorted(one["models"]), sorted(two["models"])
     for name in sorted(one["formats"].keys() & two["formats"].keys()):  # a shard may have tasks of some formats only
-        mine, theirs = one["formats"][name], two["formats"][name]
-        yield "attempts", mine["attempts"], theirs["attempts"]
-        yield "feedback", sorted(mine["feedback"]), sorted(theirs["feedback"])
-        yield "paper", _paper(mine), _paper(theirs)
-        for key in sorted(mine["others"].keys() & theirs["others"].keys()):
-            yield key.replace("_", "-"), mine["others"][key], theirs["others"][key]
+        left, right = one["formats"][name], two["formats"][name]
+        yield "attempts", left["attempts"], right["attempts"]
+        yield "feedback", sorted(left["feedback"]), sorted(right["feedback"])
+        yield "paper", _paper(left), _paper(right)
+        for key in sorted(left["others"].keys() & right["others"].keys()):
+            yield key.replace("_", "-"), left["others"][key], right["others"][key]
 
 
 def _paper(own: FormatSettings) -> list[str]:
@@ -107,11 +107,11 @@ def _check_lists(one: Part, other: Part) -> None:
 
 def _check_overlaps(parts: Sequence[Part]) -> None:
     """An episode in two parts has two results, and no rule may choose one of them."""
-    found: dict[Hashable, tuple[Part, str]] = {}
+    owners: dict[Hashable, tuple[Part, str]] = {}
     twice: list[tuple[Part, Part, str]] = []
     for part in parts:
         for facts in part.begun:
-            first, _ = found.setdefault(_identity(facts), (part, facts["nodeid"]))
+            first, _ = owners.setdefault(_identity(facts), (part, facts["nodeid"]))
             if first is not part:
                 twice.append((first, part, facts["nodeid"]))
     if twice:
@@ -141,11 +141,11 @@ def _identity(facts: EpisodeFacts) -> Hashable:
 
 def _check_digests(parts: Sequence[Part]) -> None:
     """Attempts at one task may be in several shards, which must have had the same files of it."""
-    found: dict[tuple[str, str], tuple[Part, str]] = {}
+    digests: dict[tuple[str, str], tuple[Part, str]] = {}
     for part in parts:
         for facts in part.begun:
             if digest := facts.get("digest"):
-                first, known = found.setdefault((facts["format"], facts["task"]), (part, digest))
+                first, known = digests.setdefault((facts["format"], facts["task"]), (part, digest))
                 if known != digest:
                     raise UserError(
                         f"the files of the task {facts['task']} differ in {first} and {part}: its results are of two tasks: play the"
@@ -154,16 +154,16 @@ def _check_digests(parts: Sequence[Part]) -> None:
 
 
 def _files(parts: Sequence[Part]) -> dict[str, Path]:
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for part in parts:
         for name, path in part.files.items():
-            first = found.setdefault(name, path)
+            first = files.setdefault(name, path)
             if first != path and not name.startswith(_VECTORS) and not _equal(first, path):
                 raise UserError(
                     f"{first} and {path} differ, and a run has only one such file: leave one of the two out"
                 )
     # vectors that one shard has completed, and another has not
-    return {name: path for name, path in found.items() if not (name.endswith(".part") and f"{name[:-5]}.json" in found)}
+    return {name: path for name, path in files.items() if not (name.endswith(".part") and f"{name[:-5]}.json" in files)}
 
 
 def _equal(one: Path, other: Path) -> bool:

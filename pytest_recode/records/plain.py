@@ -35,11 +35,11 @@ def _plain(value: Any, hint: Any) -> Any:
 def load(kind: type[T], stored: Mapping[str, Any]) -> T:
     """A dataclass from what `dump` returned, or an earlier version of it: fields that are missing, or null, have their defaults."""
     hints = _hints(cast("Hashable", kind))
-    found = {key: (value, hints[key]) for key, value in stored.items() if key in hints}
+    entries = {key: (value, hints[key]) for key, value in stored.items() if key in hints}
     return kind(
         **{
             key: _value(value, hint)
-            for key, (value, hint) in found.items()
+            for key, (value, hint) in entries.items()
             if value is not None or type(None) in get_args(hint)
         }
     )

@@ -91,15 +91,15 @@ def latest(
         return [], 0
     # A text is either escaped as this package does, or written as it is
     parts = [form for each in having for form in (json.dumps(each)[1:-1].encode(), each.encode("utf-8", "replace"))]
-    found: dict[str, Record] = {}
+    records: dict[str, Record] = {}
     older = 0
     for number, line in enumerate(data.split(b"\n")[:-1], 1):
         if not line.strip() or (parts and not any(part in line for part in parts)):
             continue
         record = _parsed(path, number, line, remedy)
-        older += found.pop(record["nodeid"], None) is not None
-        found[record["nodeid"]] = record
-    return list(found.values()), older
+        older += records.pop(record["nodeid"], None) is not None
+        records[record["nodeid"]] = record
+    return list(records.values()), older
 
 
 def located(path: Path, remedy: str = _REMEDY) -> Iterator[tuple[int, Record]]:

@@ -76,10 +76,10 @@ class Abandoned:
             earlier[-1].count(-1, unparsed=unparsed, again=again)
 
     def counts(self) -> AbandonedRecord:
-        again = sum(each.asked_again for each in self._open)
+        again = sum(turn.asked_again for turn in self._open)
         return {
-            "steps": sum(each.answers for each in self._open) - again,
-            "unparsed": sum(each.unparsed for each in self._open),
+            "steps": sum(turn.answers for turn in self._open) - again,
+            "unparsed": sum(turn.unparsed for turn in self._open),
             "asked_again": again,
         }
 
@@ -172,16 +172,16 @@ class Transcript:
         }
         self._append(line)
 
-    def feedback(self, given: Feedback) -> None:
-        line: FeedbackLine = {"event": "feedback", "time": _now(), **dump_feedback(given)}
+    def feedback(self, feedback: Feedback) -> None:
+        line: FeedbackLine = {"event": "feedback", "time": _now(), **dump_feedback(feedback)}
         self._append(line)
 
     def interrupted(self, by: str, turns: int) -> None:
         line: InterruptedLine = {"event": "interrupted", "time": _now(), "by": by, "turns": turns}
         self._append(line)
 
-    def end(self, made: Record) -> None:
-        line: EndLine = {"event": "end", "time": _now(), **made}
+    def end(self, result: Record) -> None:
+        line: EndLine = {"event": "end", "time": _now(), **result}
         self._append(line)
 
     def _append(self, line: Line) -> None:

@@ -76,11 +76,11 @@ class Follower:
         return self.progress
 
     def _take(self, line: bytes) -> None:
-        found = _EVENT.match(line)
-        if found is None:
+        match = _EVENT.match(line)
+        if match is None:
             return
-        event, now = found[1], self.progress
-        since = float(found[2])
+        event, now = match[1], self.progress
+        since = float(match[2])
         if event in _PARSED and isinstance(parsed := parse_json(line), dict):
             try:
                 _READERS[event](now, parsed)

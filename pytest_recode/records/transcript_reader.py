@@ -159,18 +159,18 @@ def lines_of(path: Path, *events: str, files: RunFiles = LOCAL) -> Iterator[Any]
 def _lines(path: Path, files: RunFiles, *, missing: bool = False) -> list[Line]:
     """All complete lines; those of `_RESUMED` and agents' steps have the fields of their types. Raises `UserError` for other contents, and
     for a file that does not exist, unless it may be `missing`."""
-    found: list[Line] = []
+    lines: list[Line] = []
     try:
         for text in files.read(path).split(b"\n")[:-1]:
-            found.append(_parse(text, _RESUMED))
+            lines.append(_parse(text, _RESUMED))
     except (OSError, DamagedLineError) as error:
         if missing and isinstance(error, FileNotFoundError):
             return []
         reason = error if isinstance(error, DamagedLineError) else f"{type(error).__name__}: {error}"
         raise UserError(
-            f"{path}: line {len(found) + 1} is damaged ({reason}): restore it, or give another --recode-out"
+            f"{path}: line {len(lines) + 1} is damaged ({reason}): restore it, or give another --recode-out"
         ) from None
-    return found
+    return lines
 
 
 def _parse(text: bytes, events: Collection[str]) -> Line:

@@ -236,14 +236,14 @@ def _step(line: Mapping[str, Any]) -> PlayedStep:
         files=tuple(map(_text, _list(line.get("files")))),
         actions=tuple(
             ActionResult(
-                kind=_text(each.get("kind")),
-                arguments=each["arguments"] if isinstance(each.get("arguments"), dict) else {},
-                ok=each["ok"],
-                text=each["text"],
-                begun=float(each["time"]),
-                ended=each["ended"],
+                kind=_text(action.get("kind")),
+                arguments=action["arguments"] if isinstance(action.get("arguments"), dict) else {},
+                ok=action["ok"],
+                text=action["text"],
+                begun=float(action["time"]),
+                ended=action["ended"],
             )
-            for each in line["done"]
+            for action in line["done"]
         ),
         call=line["call"],
         finish=_text(line.get("finish")),

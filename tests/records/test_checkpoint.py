@@ -134,12 +134,12 @@ def test_from_an_agent_that_keeps_nothing_nobody_goes_on(tmp_path: Path) -> None
 
 def test_a_first_turn_names_who_paid_for_it(tmp_path: Path) -> None:
     with first_turn(tmp_path, "key", Clock()) as place:
-        assert place.found is None
+        assert place.checkpoint is None
         place.store(WHOLE, by="me")
     with first_turn(tmp_path, "key", Clock()) as place:
-        assert place.found == replace(WHOLE, turn=replace(TURN, shared="me"))
+        assert place.checkpoint == replace(WHOLE, turn=replace(TURN, shared="me"))
     with first_turn(tmp_path, "other", Clock()) as place:
-        assert place.found is None
+        assert place.checkpoint is None
 
 
 def test_a_directory_is_in_use_as_long_as_its_process_lives(tmp_path: Path) -> None:
