@@ -71,10 +71,10 @@ class GatewayConfig:
 
     @staticmethod
     def loaded(text: str) -> GatewayConfig:
-        found: dict[str, Any] = json.loads(text)
-        found["address"] = GatewayAddress(**found["address"])
-        found["limits"] = {name: RateLimit(**each) for name, each in found["limits"].items()}
-        return GatewayConfig(**found)
+        fields: dict[str, Any] = json.loads(text)
+        fields["address"] = GatewayAddress(**fields["address"])
+        fields["limits"] = {name: RateLimit(**limit) for name, limit in fields["limits"].items()}
+        return GatewayConfig(**fields)
 
 
 def token(secret: str, caller: Caller) -> str:
@@ -83,9 +83,9 @@ def token(secret: str, caller: Caller) -> str:
     return f"{TOKEN_PREFIX}{base64.urlsafe_b64encode(name).decode()}.{_signature(secret, name)}"
 
 
-def caller_of(secret: str, given: str) -> Caller | None:
+def caller_of(secret: str, credential: str) -> Caller | None:
     """The caller that `token` named; None if the token is not valid."""
-    name, _, signature = given.removeprefix(TOKEN_PREFIX).partition(".")
+    name, _, signature = credential.removeprefix(TOKEN_PREFIX).partition(".")
     try:
         text = base64.urlsafe_b64decode(name)
     except ValueError:
@@ -101,13 +101,13 @@ def worker_token(secret: str, worker: str) -> str:
     return f"{_WORKER}{worker}.{_signature(secret, _WORKER.encode() + worker.encode())}"
 
 
-def worker_of(secret: str, given: str) -> str | None:
+def worker_of(secret: str, credential: str) -> str | None:
     """The worker that `worker_token` named; None if the token is not valid."""
-    if not given.startswith(_WORKER):
+    if not credential.startswith(_WORKER):
         return None
-    worker = given.removeprefix(_WORKER).partition(".")[0]
+    worker = credential.removeprefix(_WORKER).partition(".")[0]
     expected = worker_token(secret, worker)
-    return worker if hmac.compare_digest(expected.encode(), given.encode("utf-8", "replace")) else None
+    return worker if hmac.compare_digest(expected.encode(), credential.encode("utf-8", "replace")) else None
 
 
 _WORKER = "recode-worker-"

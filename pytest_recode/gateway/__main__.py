@@ -46,10 +46,10 @@ async def _run(config: GatewayConfig, further: bytes) -> bool:
             await gateway.drain(AWAITED, killed=not closed)
 
         loop.add_reader(sys.stdin.fileno(), read)
-        waits = [asyncio.create_task(each) for each in (drained(), terminated.wait())]
+        waits = [asyncio.create_task(wait) for wait in (drained(), terminated.wait())]
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        for each in waits:
-            each.cancel()
+        for task in waits:
+            task.cancel()
 
     try:
         await serve(config, until)

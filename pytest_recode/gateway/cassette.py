@@ -107,10 +107,10 @@ class Cassette:
         if "message" in line or "tools" in line:
             self._stored.setdefault(file, set()).add(line.get("message") or line["tools"])
         elif "call" in line:
-            found = Recorded(
+            call = Recorded(
                 answer=line["answer"], usage=line["usage"], answering=line["answering"], refused=line.get("refused")
             )
-            self._calls.setdefault((line["call"], line["n"]), {})[file] = found
+            self._calls.setdefault((line["call"], line["n"]), {})[file] = call
         elif "grading" in line:
             self._seeds.setdefault((line["grading"], line["n"]), {})[file] = line["seed"]
         elif "options" in line:
@@ -201,10 +201,10 @@ class Cassette:
             file.close()
 
 
-def _own_or_first(found: Mapping[str, A], caller: Caller) -> A | None:
+def _own_or_first(by_file: Mapping[str, A], caller: Caller) -> A | None:
     """What the file of this episode has, otherwise the first of other episodes': policies share their first turn."""
-    own = found.get(_file(caller))
-    return own if own is not None else next(iter(found.values()), None)
+    own = by_file.get(_file(caller))
+    return own if own is not None else next(iter(by_file.values()), None)
 
 
 def _file(caller: Caller) -> str:
@@ -251,12 +251,12 @@ def _text(path: Path) -> str:
 
 def _json(where: Path | str, text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        content = None
+    if not isinstance(content, dict):
         raise UserError(f"{where}: is not a JSON object: restore the file, or record the cassette again")
-    return found
+    return content
 
 
 def _nearest(path: Path, question: Question) -> tuple[Question | None, Mapping[str, Any]]:
@@ -306,18 +306,18 @@ def _common(one: Sequence[Any], other: Sequence[Any]) -> Iterator[Any]:
         yield left
 
 
-def _difference(recorded: Question, wanted: Question) -> str:
+def _difference(recorded: Question, question: Question) -> str:
     """The first difference, in words."""
-    for key in sorted({*recorded.parts, *wanted.parts}):
-        old, new = recorded.parts.get(key), wanted.parts.get(key)
+    for key in sorted({*recorded.parts, *question.parts}):
+        old, new = recorded.parts.get(key), question.parts.get(key)
         if old != new:
             return f"{key} was {_short(old)} and is {_short(new)}"
-    if list(recorded.tools) != list(wanted.tools):
+    if list(recorded.tools) != list(question.tools):
         return "the tools differ"
-    same = sum(1 for _ in _common(_steady(recorded.messages), _steady(wanted.messages)))
-    if same == len(wanted.messages) or same == len(recorded.messages):
-        return f"it had {len(recorded.messages)} messages and has {len(wanted.messages)}"
-    old, new = recorded.messages[same], wanted.messages[same]
+    same = sum(1 for _ in _common(_steady(recorded.messages), _steady(question.messages)))
+    if same == len(question.messages) or same == len(recorded.messages):
+        return f"it had {len(recorded.messages)} messages and has {len(question.messages)}"
+    old, new = recorded.messages[same], question.messages[same]
     where = f"message {same + 1} ({new.get('role')})"
     pairs = zip(_texts(old), _texts(new), strict=False)
     for number, (left, right) in enumerate(pairs, 1):

@@ -79,7 +79,7 @@ class GatewayModel:
         try:
             place = {TURN: self._observer.turn, FIRST_TURN: self._observer.first_turn}
             answer = self._last_event(path, {**body, NUMBER: self._counts[digest], **place})
-            found = read(answer["body"])
+            result = read(answer["body"])
         except (Exception, Stopped):
             self._observer.failed()  # raises Stopped with its reason, if this process has received a request to stop
             raise
@@ -90,8 +90,8 @@ class GatewayModel:
             replayed=answer.get("replayed", False),
             recorded_usd=answer.get("recorded_usd"),
         )
-        self._observer.answered(self.name, found.usage, details)
-        return found
+        self._observer.answered(self.name, result.usage, details)
+        return result
 
     def _last_event(self, path: str, body: Mapping[str, Any]) -> Event:
         """The event with the answer. Raises what the gateway raised, and `ModelError` if it ended."""

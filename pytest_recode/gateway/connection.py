@@ -26,16 +26,16 @@ def connected(path: str) -> socket.socket:
     """Connect to the gateway; waits until it listens. Raises `OSError` if it does not, or has removed its directory."""
     deadline = time.monotonic() + STARTING
     while True:
-        made = socket.socket(socket.AF_UNIX)
+        connection = socket.socket(socket.AF_UNIX)
         try:
-            made.connect(path)
+            connection.connect(path)
         except OSError:
-            made.close()
+            connection.close()
             if time.monotonic() >= deadline or not Path(path).parent.exists():
                 raise
             time.sleep(PAUSE)
         else:
-            return made
+            return connection
 
 
 @contextmanager

@@ -42,7 +42,7 @@ class _Line(TypedDict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class KeptAnswer:
     """A stored answer: the id of its call, the body in OpenAI's format, and its times."""
 
     call: str
@@ -78,11 +78,11 @@ class KeptAnswers:
     def __init__(self, out: Path, run: str) -> None:
         self._folder = out / ANSWERS
         self._run = run
-        self._left: dict[tuple[str, str], dict[Place, deque[Kept]]] = {}  # by file and episode
-        self._asked: dict[Place, list[tuple[str, asyncio.Future[Kept | None]]]] = {}
+        self._left: dict[tuple[str, str], dict[Place, deque[KeptAnswer]]] = {}  # by file and episode
+        self._asked: dict[Place, list[tuple[str, asyncio.Future[KeptAnswer | None]]]] = {}
         """Calls of the provider, with the episodes that made them."""
 
-    async def take(self, caller: Caller, place: Place) -> Kept | None:
+    async def take(self, caller: Caller, place: Place) -> KeptAnswer | None:
         """The oldest answer that another player got to this request, which is given once; None if there is none.
 
         Waits for an answer that is on its way to another player, whose worker has died: players of one turn take turns. Raises
@@ -99,9 +99,9 @@ class KeptAnswers:
         return None
 
     @contextmanager
-    def asking(self, caller: Caller, place: Place) -> Iterator[asyncio.Future[Kept | None]]:
+    def asking(self, caller: Caller, place: Place) -> Iterator[asyncio.Future[KeptAnswer | None]]:
         """Wrap a call of the provider. Give its answer to the future, if there is one."""
-        answer: asyncio.Future[Kept | None] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[KeptAnswer | None] = asyncio.get_running_loop().create_future()
         self._asked.setdefault(place, []).append((caller.episode, answer))
         try:
             yield answer
@@ -112,24 +112,24 @@ class KeptAnswers:
             if not self._asked[place]:
                 del self._asked[place]
 
-    def keep(self, caller: Caller, place: Place, kept: Kept) -> None:
+    def keep(self, caller: Caller, place: Place, answer: KeptAnswer) -> None:
         """Store an answer. Raises `RecordsError`."""
-        line = {"call": kept.call, "key": place.key, "turn": place.turn, "player": self._player(caller)}
+        line = {"call": answer.call, "key": place.key, "turn": place.turn, "player": self._player(caller)}
         file = Lines(self._folder / place.file)  # not left open: a worker removes it
         try:
-            file.append({**line, "body": kept.body, **asdict(kept.timing)})
+            file.append({**line, "body": answer.body, **asdict(answer.timing)})
         finally:
             file.close()
 
     def _player(self, caller: Caller) -> list[str]:
         return [self._run, caller.episode]
 
-    def _read(self, name: str, caller: Caller) -> dict[Place, deque[Kept]]:
+    def _read(self, name: str, caller: Caller) -> dict[Place, deque[KeptAnswer]]:
         """The answers of other players in a file."""
         path = self._folder / name
-        found: dict[Place, deque[Kept]] = {}
+        answers: dict[Place, deque[KeptAnswer]] = {}
         if not path.exists():
-            return found
+            return answers
         with reading(path):
             texts = path.read_bytes().split(b"\n")[:-1]
         for number, text in enumerate(texts, 1):
@@ -139,11 +139,11 @@ class KeptAnswers:
                     f"{path}, line {number}: is damaged ({wrong}): restore it, or remove the file, and its answers are asked for again"
                 )
             if line["player"] != self._player(caller):
-                kept = Kept(
+                answer = KeptAnswer(
                     call=line["call"],
                     body=line["body"],
                     timing=Timing(waited=line["waited"], answering=line["answering"]),
                 )
                 place = Place(file=name, turn=line["turn"], key=line["key"])
-                found.setdefault(place, deque()).append(kept)
-        return found
+                answers.setdefault(place, deque()).append(answer)
+        return answers

@@ -163,26 +163,26 @@ class RunService:
             self._ledgers[worker] = FileLedger(
                 self._out / LEDGER, config.max_cost, max_cost_of=dict(config.max_cost_of), existing=True
             )
-        ledger, given = self._ledgers[worker], await request.json()
+        ledger, body = self._ledgers[worker], await request.json()
         match request.match_info["method"]:
             case "before_call":
                 if self._stopped.is_set():
                     raise Stopped(STOPPED)
-                ledger.before_call(given["model"])
+                ledger.before_call(body["model"])
             case "spent":
-                ledger.spent(given["model"], load_usage(given["usage"]))
+                ledger.spent(body["model"], load_usage(body["usage"]))
             case "unanswered":
-                ledger.unanswered(given["model"], given["why"])
+                ledger.unanswered(body["model"], body["why"])
             case "abandon":
-                ledger.abandon(given["why"])
+                ledger.abandon(body["why"])
             case "fault":
-                error = error_of(given["error"])
+                error = error_of(body["error"])
                 if isinstance(error, ModelError):
                     ledger.fault(error)
             case "answered":
-                return web.json_response(ledger.answered(given["model"]))
+                return web.json_response(ledger.answered(body["model"]))
             case "reached":
-                return web.json_response(ledger.reached(given["where"], Reach(given["now"])).value)
+                return web.json_response(ledger.reached(body["where"], Reach(body["now"])).value)
             case _:
                 raise web.HTTPNotFound
         return web.json_response(None)

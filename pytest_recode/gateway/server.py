@@ -79,13 +79,13 @@ class Gateway:
 
     @web.middleware
     async def _authorized(self, request: web.Request, handler: Callable[[web.Request], Awaitable[Any]]) -> Any:
-        given = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        credential = request.headers.get("Authorization", "").removeprefix("Bearer ")
         if request.path.startswith("/v1/run/"):
-            request["worker"] = worker_of(self._secret, given)
+            request["worker"] = worker_of(self._secret, credential)
             if request["worker"] is None:
                 return _refused(401, "the files of a run need the token of a worker of this run")
             return await handler(request)
-        caller = caller_of(self._secret, given)
+        caller = caller_of(self._secret, credential)
         if caller is None:
             return _refused(401, "this gateway needs the token of an episode of its run")
         request["caller"] = caller

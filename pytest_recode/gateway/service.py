@@ -18,7 +18,7 @@ from pytest_recode.gateway.budget import Budget
 from pytest_recode.gateway.call import Call
 from pytest_recode.gateway.cassette import Cassette, Question, Recorded
 from pytest_recode.gateway.events import Event, dump_error, error_of
-from pytest_recode.gateway.kept_answers import Kept, KeptAnswers, Place, place_of
+from pytest_recode.gateway.kept_answers import KeptAnswer, KeptAnswers, Place, place_of
 from pytest_recode.gateway.throttle import Throttle
 from pytest_recode.models import Caller, Embedded, ModelContext, Reply
 from pytest_recode.models.chat_format import completion, usage_json
@@ -49,7 +49,7 @@ class ModelService:
         self._models: dict[str, ProviderModel] = {}
         self._secrets = known_secrets(key_variables(config.table))
         self._cassette: Cassette | None = None
-        self._kept = KeptAnswers(Path(config.out), config.run)
+        self._answers = KeptAnswers(Path(config.out), config.run)
         self._only_replays = config.cassette is not None and config.cassette_mode == "replay"
         # loaded in another thread while pytest collects; a replay calls nobody
         self._loaded = (
@@ -73,13 +73,13 @@ class ModelService:
         """Raises `UserError` for a model that cannot be called."""
         cassette = self.cassette
         if self._only_replays and cassette is not None:
-            found = cassette.facts(name)
-            if found is None:
+            entry = cassette.facts(name)
+            if entry is None:
                 raise UserError(
                     f"--recode-cassette={self.config.cassette} has no calls of model {name}: record them with"
                     " --recode-cassette-mode=record"
                 )
-            return found[1]
+            return entry[1]
         model = await self._model(name)
         facts = ModelFacts(
             native_tools=model.native_tools,
@@ -104,10 +104,10 @@ class ModelService:
             entry = await self._entry(name)
             cassette, question, number = self.cassette, _question(entry, caller, body), body.get(NUMBER, 1)
             place = place_of(caller, body, question.key)
-            if place is not None and (kept := await self._kept.take(caller, place)):
+            if place is not None and (answer := await self._answers.take(caller, place)):
                 if cassette is not None and cassette.find(caller, question, number) is None:
-                    cassette.store(caller, question, number, _recorded(kept))
-                emit(_event(kept))
+                    cassette.store(caller, question, number, _recorded(answer))
+                emit(_event(answer))
                 return
             if cassette is not None:
                 if recorded := cassette.find(caller, question, number):
@@ -138,14 +138,14 @@ class ModelService:
         ask: Ask,
         emit: Emit,
         calls: list[Call],
-    ) -> Kept:
+    ) -> KeptAnswer:
         """Ask the provider, and keep the answer in `place`."""
         call = self._call(model, len(json.dumps(body)), emit)
         calls.append(call)
-        with nullcontext() if place is None else self._kept.asking(caller, place) as waiting:
+        with nullcontext() if place is None else self._answers.asking(caller, place) as waiting:
             try:
-                made = replace(model, ledger=call, admission=call, warn=lambda text: emit(_warning(text)))
-                answer = await ask(made)
+                model = replace(model, ledger=call, admission=call, warn=lambda text: emit(_warning(text)))
+                answer = await ask(model)
             finally:
                 call.close()
             content = (
@@ -153,11 +153,11 @@ class ModelService:
                 if isinstance(answer, Reply)
                 else _embeddings(model.name, answer)
             )
-            kept = Kept(call=secrets.token_hex(8), body=content, timing=call.timing)
+            stored = KeptAnswer(call=secrets.token_hex(8), body=content, timing=call.timing)
             if place is not None and waiting is not None:
-                self._kept.keep(caller, place, kept)
-                waiting.set_result(kept)
-            return kept
+                self._answers.keep(caller, place, stored)
+                waiting.set_result(stored)
+            return stored
 
     def _replayed(self, name: str, recorded: Recorded) -> Event:
         cost = recorded.usage["cost"]
@@ -251,12 +251,12 @@ def _question(entry: Entry, caller: Caller, body: Mapping[str, Any]) -> Question
     return Question(parts=parts, messages=body.get("messages", ()), tools=body.get("tools", ()))
 
 
-def _event(kept: Kept) -> Event:
-    return {"event": "answer", "body": kept.body, **asdict(kept.timing), "call": kept.call}
+def _event(answer: KeptAnswer) -> Event:
+    return {"event": "answer", "body": answer.body, **asdict(answer.timing), "call": answer.call}
 
 
-def _recorded(kept: Kept) -> Recorded:
-    return Recorded(answer=kept.body, usage=kept.body["usage"], answering=round(kept.timing.answering, 3))
+def _recorded(answer: KeptAnswer) -> Recorded:
+    return Recorded(answer=answer.body, usage=answer.body["usage"], answering=round(answer.timing.answering, 3))
 
 
 def _refused(event: Event) -> Recorded:
@@ -268,6 +268,8 @@ def _warning(text: str) -> Event:
     return {"event": "warning", "text": text}
 
 
-def _embeddings(name: str, found: Embedded) -> dict[str, Any]:
-    data = [{"object": "embedding", "index": index, "embedding": each} for index, each in enumerate(found.vectors)]
-    return {"object": "list", "model": name, "data": data, "usage": usage_json(found.usage)}
+def _embeddings(name: str, embedded: Embedded) -> dict[str, Any]:
+    data = [
+        {"object": "embedding", "index": index, "embedding": vector} for index, vector in enumerate(embedded.vectors)
+    ]
+    return {"object": "list", "model": name, "data": data, "usage": usage_json(embedded.usage)}

@@ -235,12 +235,12 @@ class Throttle:
                 if self._in_flight:
                     return math.inf
                 tokens = min(head.prompt, self._limit.tpm)
-            taken = sum(each.tokens for each in self._calls)
-            for each in self._calls:
+            taken = sum(call.tokens for call in self._calls)
+            for call in self._calls:
                 if taken + tokens <= self._limit.tpm:
                     break
-                taken -= each.tokens
-                at = max(at, each.at + MINUTE)
+                taken -= call.tokens
+                at = max(at, call.at + MINUTE)
         return at
 
     def _now(self) -> float:

@@ -122,11 +122,11 @@ def model_name(name: str) -> str:
 @functools.cache
 def _by_plain_name() -> Mapping[str, tuple[Listing, ...]]:
     """Listings by their plain name with the provider, and by that of the model alone."""
-    found: dict[str, list[Listing]] = {}
+    groups: dict[str, list[Listing]] = {}
     for listing in listings().values():
         for key in {plain(listing.full_name), plain(listing.name.rpartition("/")[2])}:
-            found.setdefault(key, []).append(listing)
-    return {key: tuple(value) for key, value in found.items()}
+            groups.setdefault(key, []).append(listing)
+    return {key: tuple(value) for key, value in groups.items()}
 
 
 def find(name: str) -> Listing | None:
@@ -137,10 +137,10 @@ def find(name: str) -> Listing | None:
     if name in listings() and listings()[name].provider in lacking().keys:
         return listings()[name]
     # litellm spells some models in two ways
-    found = sorted(_by_plain_name().get(plain(name), ()), key=lambda one: one.name != name)
+    matches = sorted(_by_plain_name().get(plain(name), ()), key=lambda one: one.name != name)
     if "/" in name:
-        return found[0] if found else None
-    of_makers = [one for maker in lacking().keys for one in found if one.provider == maker]
+        return matches[0] if matches else None
+    of_makers = [one for maker in lacking().keys for one in matches if one.provider == maker]
     return of_makers[0] if of_makers else listings().get(name)
 
 
@@ -163,14 +163,14 @@ def hosts(name: str, today: datetime.date) -> list[Listing]:
 
 def close(name: str, others: Iterable[str], today: datetime.date, count: int = 5) -> list[str]:
     """At most `count` names that resemble `name`: those of `others`, then models that litellm lists, the newest first."""
-    wanted = plain(name.rpartition("/")[2])
+    plain_name = plain(name.rpartition("/")[2])
     names = {plain(other): other for other in others}
     for listing in _undated(one for one in listings().values() if one.live(today) and one.mode == "chat"):
         if listing.provider in lacking().keys:
             names.setdefault(model_name(listing.name), listing.name.rpartition("/")[2])
-    found = difflib.get_close_matches(wanted, names, n=count, cutoff=0.6)
+    matches = difflib.get_close_matches(plain_name, names, n=count, cutoff=0.6)
     own = {plain(other) for other in others}
-    return [names[one] for one in sorted(found, key=lambda one: (one in own, _version(one)), reverse=True)]
+    return [names[one] for one in sorted(matches, key=lambda one: (one in own, _version(one)), reverse=True)]
 
 
 def nearest(model: str, successor: str, day: datetime.date, count: int = 3) -> list[str]:
@@ -185,11 +185,11 @@ def nearest(model: str, successor: str, day: datetime.date, count: int = 3) -> l
     same = sorted(
         (one for one in live if _family(one.name) == _family(model)), key=lambda one: _version(one.name), reverse=True
     )
-    found = [*_successors(successor, day), *same]
-    if not found and (price := getattr(listed_as(model), "completion_price", 0.0)):
+    candidates = [*_successors(successor, day), *same]
+    if not candidates and (price := getattr(listed_as(model), "completion_price", 0.0)):
         similar = (one for one in live if price / _CLASS <= one.completion_price <= price * _CLASS)
-        found = sorted(similar, key=lambda one: _version(one.name), reverse=True)
-    return list(dict.fromkeys(one.name.rpartition("/")[2] for one in found))[:count]
+        candidates = sorted(similar, key=lambda one: _version(one.name), reverse=True)
+    return list(dict.fromkeys(one.name.rpartition("/")[2] for one in candidates))[:count]
 
 
 def _successors(name: str, day: datetime.date) -> Iterator[Listing]:
@@ -203,9 +203,9 @@ def _successors(name: str, day: datetime.date) -> Iterator[Listing]:
         name = listing.successor
 
 
-def _undated(found: Iterable[Listing]) -> Iterator[Listing]:
+def _undated(entries: Iterable[Listing]) -> Iterator[Listing]:
     """Without releases by date of models that are listed without a date, too."""
-    for one in found:
+    for one in entries:
         name = one.name.rpartition("/")[2]
         if plain(name) == model_name(name):
             yield one

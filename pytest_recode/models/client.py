@@ -192,9 +192,9 @@ def takes_temperature(entry: Entry, temperature: float) -> bool:
 def vectors_of(response: Any, count: int) -> list[list[float]] | None:
     """The vectors in a response to `embedding`, in the order of the texts; None if the response is invalid."""
     try:
-        rows = sorted(response.data, key=lambda each: each["index"])
-        found = [[float(number) for number in each["embedding"]] for each in rows]
+        rows = sorted(response.data, key=lambda row: row["index"])
+        vectors = [[float(number) for number in row["embedding"]] for row in rows]
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
-    whole = all(row and all(map(math.isfinite, row)) for row in found)
-    return found if len(found) == count and whole and len({len(row) for row in found}) == 1 else None
+    whole = all(row and all(map(math.isfinite, row)) for row in vectors)
+    return vectors if len(vectors) == count and whole and len({len(row) for row in vectors}) == 1 else None

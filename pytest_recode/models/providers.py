@@ -137,11 +137,11 @@ def no_key(name: str, variables: Sequence[str]) -> str:
 def _usual(provider: str) -> str:
     """The environment variable with a provider's key: `XAI_API_KEY` for xai, `TOGETHERAI_…` for together_ai."""
     plain = re.sub(r"[\W_]", "", provider.lower())
-    wanted = [
+    spellings = [
         f"{plain}apikey",
         f"{plain}aiapikey",
         f"{plain}authtoken",
         *(["googleapikey"] if plain == "gemini" else []),
     ]
-    found = {re.sub(r"[\W_]", "", name.lower()): name for name in os.environ}
-    return next((found[name] for name in wanted if name in found), "")
+    variables = {re.sub(r"[\W_]", "", name.lower()): name for name in os.environ}
+    return next((variables[name] for name in spellings if name in variables), "")

@@ -19,12 +19,12 @@ def known_secrets(names: Iterable[str] = ()) -> Mapping[str, str]:
     `names`: variables that have keys although their names do not say so.
     """
     further = frozenset(names)
-    found: dict[str, str] = {}
+    secrets: dict[str, str] = {}
     for name in os.environ:
         value = os.environ.get(name, "").strip()  # another thread may have removed it
         if len(value) >= _SHORTEST and (name in further or _SECRET.search(name)):
-            found |= {value: name, quote(value, safe=""): name}
-    return dict(sorted(found.items(), key=lambda entry: -len(entry[0])))
+            secrets |= {value: name, quote(value, safe=""): name}
+    return dict(sorted(secrets.items(), key=lambda entry: -len(entry[0])))
 
 
 def redacted(text: str, values: Mapping[str, str]) -> str:

@@ -97,15 +97,15 @@ def _known(name: str, *, own: bool) -> Entry:
         return Entry(model=name)
     more = catalog.lacking()
     makers = more.keys
-    found = alias = None
+    listing = alias = None
     if own:
-        found = catalog.find(name) if "/" not in name and name in catalog.names() else None
+        listing = catalog.find(name) if "/" not in name and name in catalog.names() else None
     elif "/" not in name or name.partition("/")[0] in makers:  # other hosts let users choose names
         alias = more.models.get(catalog.plain(name), {}).get("model") if "/" not in name else None
-        found = None if alias else catalog.find(name)
+        listing = None if alias else catalog.find(name)
     model = alias or name
-    if found is not None:
-        model = found.full_name if found.provider in makers else found.name
+    if listing is not None:
+        model = listing.full_name if listing.provider in makers else listing.name
     return Entry(
         model=model,
         params=more.params.get(model.partition("/")[0], {}),
@@ -118,18 +118,18 @@ def load_table(path: Path) -> dict[str, dict[str, Any]]:
     import yaml
 
     try:
-        found = yaml.safe_load(path.read_text("utf-8"))
+        table = yaml.safe_load(path.read_text("utf-8"))
     except FileNotFoundError:
         raise UserError(f"{path}: no such file: --recode-models-file takes a YAML file of alias -> fields") from None
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: is not YAML: {' '.join(str(error).split())}") from None
-    if found is None:
+    if table is None:
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(table, dict):
         raise UserError(f"{path}: must map aliases to fields, such as `my-model: {{model: openai/gpt-6-sol}}`")
-    return {_alias(path, alias): _fields(f"{path}: {alias}", fields) for alias, fields in found.items()}
+    return {_alias(path, alias): _fields(f"{path}: {alias}", fields) for alias, fields in table.items()}
 
 
 def _alias(path: Path, alias: object) -> str:
