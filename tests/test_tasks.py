@@ -278,10 +278,10 @@ def test_a_lazy_candidate_does_not_solve_it(manifest: Path, sandbox: Sandbox) ->
     """In one grader, which takes less than half of the time; it is believed because the reference passes in it."""
     task, parts = read(manifest)
     seed = secrets.randbits(48)
-    with closing(KeptGraders()) as kept:
-        assert judge(task, parts, parts.reference, sandbox, seed=seed, kept=kept).solved
+    with closing(KeptGraders()) as graders:
+        assert judge(task, parts, parts.reference, sandbox, seed=seed, graders=graders).solved
         for way in WAYS:
-            verdict = judge(task, parts, lazy(task, parts, way), sandbox, seed=seed, kept=kept)
+            verdict = judge(task, parts, lazy(task, parts, way), sandbox, seed=seed, graders=graders)
             assert not verdict.solved, way
             assert set(verdict.failing_interfaces) == set(task.interfaces), way
             assert way != "None" or verdict.passed == 0

@@ -29,7 +29,7 @@ def judge(
     stop_at_failure: bool = False,
     still_run: Collection[str] = (),
     only: Sequence[str] | None = None,
-    kept: KeptGraders | None = None,
+    graders: KeptGraders | None = None,
 ) -> Verdict:
     """Run the hidden tests against `targets` laid over the pristine repository.
 
@@ -37,7 +37,7 @@ def judge(
     tests of one interface reveal to a candidate (the expected loss as an argument, for example), it cannot use in the
     tests of another. `stop_at_failure`: after the first failed case the remaining cases fail without being run (a
     shared oracle runs all of them), except those whose ids are in `still_run`, which do not run either if a case was too slow. `only`: the ids of
-    the cases to run, in this order; the others fail without being run (a shared oracle runs all of them). `kept`: the grader to use, and to leave
+    the cases to run, in this order; the others fail without being run (a shared oracle runs all of them). `graders`: the grader to use, and to leave
     for the next answer (not for a shared oracle); messages are only the exceptions then.
 
     Raises `GraderError` where the tests give no verdict and `SandboxError` where a sandbox fails. Whatever the
@@ -56,7 +56,7 @@ def judge(
         stop_at_failure=stop_at_failure,
         still_run=frozenset(still_run),
         only=only,
-        kept=kept,
+        graders=graders,
     )
 
 

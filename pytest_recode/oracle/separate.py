@@ -59,10 +59,10 @@ def judge_separate(
     stop_at_failure: bool = False,
     still_run: frozenset[str] = frozenset(),
     only: Sequence[str] | None = None,
-    kept: KeptGraders | None = None,
+    graders: KeptGraders | None = None,
 ) -> Verdict:
     """As `judge.judge`, for a task whose tests run in a sandbox of their own."""
-    return _SeparateGrading(task, parts, targets, sandbox, seed, fresh, stop_at_failure, still_run, only, kept).run()
+    return _SeparateGrading(task, parts, targets, sandbox, seed, fresh, stop_at_failure, still_run, only, graders).run()
 
 
 def check_separate(task: Task, parts: Parts, sandbox: Sandbox) -> None:
@@ -94,7 +94,7 @@ class _SeparateGrading:
         stop_at_failure: bool = False,
         still_run: frozenset[str] = frozenset(),
         only: Sequence[str] | None = None,
-        kept: KeptGraders | None = None,
+        graders: KeptGraders | None = None,
     ) -> None:
         self.task = task
         self.limits: Limits = task.limits
@@ -104,7 +104,7 @@ class _SeparateGrading:
         self.stop_at_failure = stop_at_failure
         self.still_run = still_run
         self.only = only
-        self.kept = kept
+        self.graders = graders
         self.parts = parts
         self.reference_passed: dict[int, bool] = {}  # by block, where that decides who is at fault
         self.tests = parts.tests
@@ -128,8 +128,8 @@ class _SeparateGrading:
     def run(self) -> Verdict:
         """Judge every case: with one grader for each block, or more where a candidate's answers may have disturbed one."""
         self._check_tests()
-        if self.kept is not None and self.kept.collected is not None:
-            self._take_note(self.kept.collected)
+        if self.graders is not None and self.graders.collected is not None:
+            self._take_note(self.graders.collected)
         try:
             while not self.progress.interfaces or self._cases_left():
                 try:
@@ -174,13 +174,13 @@ class _SeparateGrading:
             self._follow(grader)
             if not self.rehearsal:
                 self._check_complete()
-            keep = self.kept is not None
+            keep = self.graders is not None
         except _GraderEndedError:
             pass
         finally:
             self.switchboard.end()
-            if keep and self.kept is not None:
-                self.kept.put(self.seed, self.block, grader)
+            if keep and self.graders is not None:
+                self.graders.put(self.seed, self.block, grader)
             else:
                 grader.kill()
 
@@ -199,7 +199,7 @@ class _SeparateGrading:
 
     def _kept_grader(self) -> Connection | None:
         """The grader of earlier answers, with the order to run cases once more; None if there is none, or it has ended."""
-        grader = self.kept.take(self.seed, self.block) if self.kept is not None else None
+        grader = self.graders.take(self.seed, self.block) if self.graders is not None else None
         if grader is None:
             return None
         try:
@@ -224,7 +224,7 @@ class _SeparateGrading:
             "block": self.block,
             "limit": self.switchboard.answer_limit,
             "rehearsal": self.rehearsal,
-            "several": self.kept is not None,
+            "several": self.graders is not None,
         }
         try:
             frames.send_message(grader, start, time.monotonic() + START_SECONDS)
@@ -448,20 +448,20 @@ class _SeparateGrading:
 
     def _collected(self, step: messages.Collected) -> None:
         cases = step["cases"]
-        found = {case["id"]: case["interface"] for case in cases}
-        if len(found) < len(cases):
+        interfaces = {case["id"]: case["interface"] for case in cases}
+        if len(interfaces) < len(cases):
             ids = [case["id"] for case in cases]
             twice = next(case for case in ids if ids.count(case) > 1)
             raise GraderError(f"{self._tests_path()}: two cases have the id {twice}")
-        if not found:
+        if not interfaces:
             raise GraderError(f"{self._tests_path()}: no hidden test was found there; write them as test_*.py::test_*")
         if not self.progress.interfaces:
-            collected = Collected(interfaces=found, versions=step["versions"])
+            collected = Collected(interfaces=interfaces, versions=step["versions"])
             self._take_note(collected)
-            if self.kept is not None:
-                self.kept.collected = collected
-        elif self.progress.interfaces != found:
-            self._collected_other_cases(found)
+            if self.graders is not None:
+                self.graders.collected = collected
+        elif self.progress.interfaces != interfaces:
+            self._collected_other_cases(interfaces)
         self.collected_blocks.add(self.block)
         if not self.rehearsal and not self.order:  # the first grader
             block, self.order = self._next_block()
@@ -480,13 +480,15 @@ class _SeparateGrading:
             if self.only is not None and case not in self.only:
                 self._close(_not_run(case), Outcome.FAILED, "", "not run: other cases were asked for", ran=False)
 
-    def _collected_other_cases(self, found: Mapping[str, str]) -> NoReturn:
+    def _collected_other_cases(self, interfaces: Mapping[str, str]) -> NoReturn:
         if self.block in self.collected_blocks:
             self._close_rest(
                 "died", "not run: the candidate's answers ended the grader, and a new one collected different cases"
             )
         first = self.progress.interfaces
-        name = next((case for case in (*first, *found) if first.get(case) != found.get(case)), next(iter(found)))
+        name = next(
+            (case for case in (*first, *interfaces) if first.get(case) != interfaces.get(case)), next(iter(interfaces))
+        )
         raise GraderError(
             f"{self._tests_path()}: {name} is collected in one process and not in the next: each block of tests of an interface runs in a"
             " process of its own, with other random numbers while modules are imported; let no parameter or id of a test depend on"

@@ -82,21 +82,23 @@ class _Source:
 
 def brief_findings(task: Task, parts: Parts) -> tuple[str, str]:
     """The problem and the weakness of what an agent may read; "" for none."""
-    found = sorted(passages(task, parts), key=lambda each: (each.place, each.line, each.source, each.first))
-    problems = [each for each in found if each.is_problem]
-    weak = [each for each in found if not each.is_problem]
+    copies = sorted(
+        passages(task, parts), key=lambda passage: (passage.place, passage.line, passage.source, passage.first)
+    )
+    problems = [passage for passage in copies if passage.is_problem]
+    weak = [passage for passage in copies if not passage.is_problem]
     problem = f"{task.id}: an agent can copy hidden code from what it may read.\n" if problems else ""
     return problem + _described(problems, "\n"), _described(weak, "; ")
 
 
-def _described(found: Sequence[Passage], between: str) -> str:
+def _described(copies: Sequence[Passage], between: str) -> str:
     lines = [
-        f"{each.place}:{each.line} repeats {each.source}:{each.first}-{each.last} ({each.tokens} tokens of code,"
-        f" {each.quoted!r}): {_step(each)}"
-        for each in found[:_MOST_SHOWN]
+        f"{passage.place}:{passage.line} repeats {passage.source}:{passage.first}-{passage.last} ({passage.tokens} tokens of code,"
+        f" {passage.quoted!r}): {_step(passage)}"
+        for passage in copies[:_MOST_SHOWN]
     ]
-    if len(found) > _MOST_SHOWN:
-        lines.append(f"and {len(found) - _MOST_SHOWN} more")
+    if len(copies) > _MOST_SHOWN:
+        lines.append(f"and {len(copies) - _MOST_SHOWN} more")
     return between.join(lines)
 
 

@@ -19,22 +19,22 @@ def canary_problem(task: Task) -> str:
     if not task.canary:
         return ""
     root = task.manifest.parent
-    found = sorted(str(path.relative_to(root)) for path in _files(root) if _lacks(path, task.canary))
-    if not found:
+    paths = sorted(str(path.relative_to(root)) for path in _files(root) if _lacks(path, task.canary))
+    if not paths:
         return ""
     return (
-        f"{task.id}: {len(found)} of its files {'lacks' if len(found) == 1 else 'lack'} the canary of {task.manifest.name}: {some_of(found, _MOST_SHOWN)}. "
+        f"{task.id}: {len(paths)} of its files {'lacks' if len(paths) == 1 else 'lack'} the canary of {task.manifest.name}: {some_of(paths, _MOST_SHOWN)}. "
         f"Add it to each as a comment: {task.canary}"
     )
 
 
 def _files(root: Path) -> list[Path]:
     """All files below `root` but those that tools create. Follows no link."""
-    found = []
+    paths = []
     for directory, directories, names in os.walk(root):
         directories[:] = [name for name in directories if name != "__pycache__" and not name.startswith(".")]
-        found += [Path(directory, name) for name in names if not name.startswith(".")]
-    return found
+        paths += [Path(directory, name) for name in names if not name.startswith(".")]
+    return paths
 
 
 def _lacks(path: Path, canary: str) -> bool:

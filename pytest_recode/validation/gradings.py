@@ -26,7 +26,7 @@ class CommonGrader:
 
     def __init__(self, task: Task, sandbox: Sandbox) -> None:
         self.task, self.sandbox = task, sandbox
-        self.kept: KeptGraders | None = None if task.oracle.isolation == "shared" else KeptGraders()
+        self.graders: KeptGraders | None = None if task.oracle.isolation == "shared" else KeptGraders()
         self.reference: Verdict | None = None  # once it is graded
         self.reference_passed: bool | None = None  # in validate[reference]; None if it did not run in this process
         self.backwards: list[str] = []  # the cases in the opposite order, once validate[reference] has passed
@@ -47,12 +47,12 @@ class CommonGrader:
             self.backwards = _backwards(verdicts[0])
         if self.reference is None and exceeds_a_limit(verdicts[-1]):
             self.close()
-            self.kept, self.reference = None, verdicts[-1]
+            self.graders, self.reference = None, verdicts[-1]
 
     def close(self) -> None:
         """End the grader; idempotent."""
-        if self.kept is not None:
-            self.kept.close()
+        if self.graders is not None:
+            self.graders.close()
 
 
 class Gradings:
@@ -77,16 +77,16 @@ class Gradings:
     def _reference(self, seed: int) -> Verdict:
         """In the common grader, if it passes there. Backwards if that is possible, which also shows whether its cases are independent."""
         answer, common = self._reference_answer, self.common
-        if common.kept is not None:
+        if common.graders is not None:
             for only in (common.backwards, None) if common.backwards else (None,):
                 with suppress(GraderError, SandboxError):
-                    verdict = self._judge(answer, seed, common.kept, only=only)
+                    verdict = self._judge(answer, seed, common.graders, only=only)
                     if verdict.solved:
                         if common.backwards:
                             common.independent = only is not None
                         return verdict
             common.close()
-            common.kept = None  # each answer gets a grader of its own
+            common.graders = None  # each answer gets a grader of its own
         return self.alone(answer, seed)
 
     def cases_are_independent(self, seed: int) -> bool:
@@ -150,14 +150,14 @@ class Gradings:
             test_seconds=test_seconds,
             fresh=fresh,
         )
-        if self.common.kept is not None:
+        if self.common.graders is not None:
             self.reference(seed)
-        kept = self.common.kept
-        if kept is not None:
+        graders = self.common.graders
+        if graders is not None:
             try:
-                return judged(kept)
+                return judged(graders)
             except (GraderError, SandboxError):
-                kept.close()  # raised again below, unless it is due to the common grader
+                graders.close()  # raised again below, unless it is due to the common grader
         return judged(None)
 
     def _judge(
@@ -186,7 +186,7 @@ class Gradings:
             stop_at_failure=stop_at_failure,
             still_run=still_run,
             only=only,
-            kept=grader,
+            graders=grader,
         )
         self.seconds = max(self.seconds, time.monotonic() - start)
         self.isolation = verdict.isolation

@@ -64,10 +64,10 @@ def _handed(test: ast.FunctionDef, names: dict[str, str]) -> Iterator[tuple[ast.
         if isinstance(node, ast.Assign):
             of = _interface(node.value, "reference", names)
             for target in node.targets:
-                for each in ast.walk(target):
-                    if isinstance(each, ast.Name):
-                        expected.pop(each.id, None)
-                        expected |= {each.id: of} if of else {}
+                for part in ast.walk(target):
+                    if isinstance(part, ast.Name):
+                        expected.pop(part.id, None)
+                        expected |= {part.id: of} if of else {}
         elif to := _interface(node, "candidate", names):
             for value in (*node.args, *(keyword.value for keyword in node.keywords)):
                 of = _interface(value, "reference", names) or expected.get(getattr(value, "id", ""), "")

@@ -35,14 +35,14 @@ def _in_its_place(text: str, mutant: str) -> str | None:
     old, new = tree_of(text), tree_of(mutant)
     if old is None or new is None or (pair := _smallest_difference(old, new)) is None:
         return None
-    wanted = ast.dump(new)
+    new_tree = ast.dump(new)
     node, other = pair
     code = ast.unparse(other)
     for attempt in (code, f"({code})"):
-        made = _spliced(text, node, attempt)
-        tree = tree_of(made)
-        if tree is not None and ast.dump(tree) == wanted:
-            return made
+        spliced = _spliced(text, node, attempt)
+        tree = tree_of(spliced)
+        if tree is not None and ast.dump(tree) == new_tree:
+            return spliced
     return None
 
 
@@ -51,15 +51,15 @@ _Located = ast.stmt | ast.expr
 
 def _smallest_difference(old: ast.AST, new: ast.AST) -> tuple[_Located, ast.AST] | None:
     """The smallest statement or expression of `old` that contains every difference, and what `new` has in its place."""
-    found = None
+    smallest = None
     while type(old) is type(new):
         pairs = _differing(old, new)
         if pairs is None or len(pairs) != 1:
             break
         [(old, new)] = pairs
         if isinstance(old, ast.stmt | ast.expr):
-            found = old, new
-    return found
+            smallest = old, new
+    return smallest
 
 
 def _differing(old: ast.AST, new: ast.AST) -> list[tuple[ast.AST, ast.AST]] | None:

@@ -53,7 +53,7 @@ def mutants(reference: Files, interfaces: Sequence[str]) -> list[Mutant]:
 
 @lru_cache(maxsize=2)  # each interface of a task asks for the mutants of all of them
 def _mutants(reference: tuple[tuple[str, bytes], ...], interfaces: tuple[str, ...]) -> tuple[Mutant, ...]:
-    found: list[Mutant] = []
+    listed: list[Mutant] = []
     names: Counter[str] = Counter()
     targets = [path for path, _ in reference]
     for path, data in reference:
@@ -76,7 +76,7 @@ def _mutants(reference: tuple[tuple[str, bytes], ...], interfaces: tuple[str, ..
                 definition = ".".join(place.definition)
                 name = f"{path} {definition}: {before} -> {after}" if definition else f"{path}: {before} -> {after}"
                 names[name] += 1
-                found.append(
+                listed.append(
                     Mutant(
                         name=name if names[name] == 1 else f"{name} ({names[name]})",
                         path=path,
@@ -88,24 +88,24 @@ def _mutants(reference: tuple[tuple[str, bytes], ...], interfaces: tuple[str, ..
                         source=source.encode() + b"\n",
                     )
                 )
-    return tuple(found)
+    return tuple(listed)
 
 
-def chosen(found: Sequence[Mutant], wanted: str) -> tuple[int, Mutant]:
-    """The mutant with the number `wanted` (from 1, in the order of `found`) or of this name, with its number. Raises `UserError`."""
-    names = {mutant.name: number for number, mutant in enumerate(found, 1)}
-    name = wanted.strip()
+def chosen(every_mutant: Sequence[Mutant], choice: str) -> tuple[int, Mutant]:
+    """The mutant with the number `choice` (from 1, in the order of `every_mutant`) or of this name, with its number. Raises `UserError`."""
+    names = {mutant.name: number for number, mutant in enumerate(every_mutant, 1)}
+    name = choice.strip()
     number = int(name) if name.isascii() and name.isdigit() and len(name) < 10 else names.get(name, 0)
-    if 1 <= number <= len(found):
-        return number, found[number - 1]
-    if not found:
+    if 1 <= number <= len(every_mutant):
+        return number, every_mutant[number - 1]
+    if not every_mutant:
         raise UserError(
-            f"mutant {wanted!r}: the reference has no mutants: none of its targets is Python code to change"
+            f"mutant {choice!r}: the reference has no mutants: none of its targets is Python code to change"
         )
     guess = nearest(name, names)
     near = f" (the nearest is {guess!r})" if guess else ""
     raise UserError(
-        f"mutant {wanted!r}: the reference has no such mutant{near}: give a number from 1 to {len(found)}, or the name in the"
+        f"mutant {choice!r}: the reference has no such mutant{near}: give a number from 1 to {len(every_mutant)}, or the name in the"
         " last lines of a survivor in the report of --recode-validate; --mutants lists all of them"
     )
 

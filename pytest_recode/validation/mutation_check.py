@@ -28,16 +28,18 @@ def check_mutants(task: Task, check: Check, parts: Parts, proofs: Proofs, gradin
         return untried(check, gradings, "mutants", reference)
     slowest = max((case.seconds for case in reference.cases), default=0.0)
     patience = min(task.limits.test_seconds, max(LEAST_SECONDS, PATIENCE * slowest))
-    found = mutants(parts.reference, task.interfaces)
+    candidates = mutants(parts.reference, task.interfaces)
     first = check.mutated == task.interfaces[0]
     survivors: list[Mutant] = []
     detected: dict[Mutant, list[Case]] = {}
     failed_last: dict[tuple[str, str], list[str]] = {}  # cases, by file and definition
-    problems = _unknown_mutants(task, proofs.equivalent, {mutant.name: mutant for mutant in found}) if first else []
+    problems = (
+        _unknown_mutants(task, proofs.equivalent, {mutant.name: mutant for mutant in candidates}) if first else []
+    )
     tried = 0
     never_failed = {case.id for case in reference.cases}
     own = [case.id for case in reference.cases if case.interface == check.mutated]
-    for mutant in found:
+    for mutant in candidates:
         if mutant.interface != check.mutated and not (first and not mutant.interface):
             continue
         targets = {**parts.reference, mutant.path: mutant.source}
@@ -108,11 +110,11 @@ def untried(check: Check, gradings: Gradings, answers: str, reference: Verdict) 
     )
 
 
-def _unknown_mutants(task: Task, equivalent: Mapping[str, int], found: Mapping[str, Mutant]) -> list[str]:
+def _unknown_mutants(task: Task, equivalent: Mapping[str, int], known: Mapping[str, Mutant]) -> list[str]:
     problems = []
     for name, line in equivalent.items():
-        if name not in found:
-            guess = nearest(name, found)
+        if name not in known:
+            guess = nearest(name, known)
             hint = f" The nearest is: {guess}" if guess else ""
             problems.append(
                 f"{task.id}: equivalent.txt:{line}: names no mutant of the reference. Copy a last line of a survivor "

@@ -27,14 +27,14 @@ def unmet(task: Task, sandbox: Sandbox) -> list[str]:
     if not requirements:
         return []
     installed = _versions(task, sandbox, [requirement.name for requirement in requirements])
-    found = []
+    lines = []
     for requirement in requirements:
         version = installed.get(requirement.name)
         if version is None:
-            found.append(f"{path.name} asks for {requirement}, which is not installed where the task is judged")
+            lines.append(f"{path.name} asks for {requirement}, which is not installed where the task is judged")
         elif not requirement.specifier.contains(version, prereleases=True):
-            found.append(f"{path.name} asks for {requirement}, but {version} is installed where the task is judged")
-    return found
+            lines.append(f"{path.name} asks for {requirement}, but {version} is installed where the task is judged")
+    return lines
 
 
 def _versions(task: Task, sandbox: Sandbox, names: list[str]) -> dict[str, str | None]:

@@ -20,14 +20,14 @@ def unquoted(instruction: str, quotations: Iterable[str]) -> tuple[str, ...]:
     """
     text = _folded(instruction)
     quoted = [span for each in quotations for span in _places(text, _folded(each))]
-    found, start = [], 0
+    sentences, start = [], 0
     for sentence in _sentences(instruction):
         start = max(text.find(sentence, start), start)
         end = start + len(sentence)
         if not any(first < end and start < last for first, last in quoted):
-            found.append(sentence)
+            sentences.append(sentence)
         start = end
-    return tuple(found)
+    return tuple(sentences)
 
 
 def _folded(words: str) -> str:

@@ -94,10 +94,10 @@ def _validate(
         for verdict in verdicts:
             failed = {case.id for case in failing(verdict)}
             outcomes |= {case.id: outcomes.get(case.id, False) or case.id in failed for case in verdict.cases}
-        found = differing(answer.name, verdicts)
-        differences += found
+        pairs = differing(answer.name, verdicts)
+        differences += pairs
         if problem := next(filter(None, (problem_of(task, check, answer, each, verdicts) for each in verdicts)), None):
-            problems.append("\n\n".join([problem.text, *(each.text for each in found), *problem.account]))
+            problems.append("\n\n".join([problem.text, *(each.text for each in pairs), *problem.account]))
         passing[answer.constant or answer.name] = [
             case.id for case in verdicts[-1].cases if case.outcome is Outcome.PASSED
         ]

@@ -92,7 +92,7 @@ def grade(
     stop_at_failure: bool = False,
     still_run: tuple[str, ...] = (),
     only: tuple[str, ...] | None = None,
-    kept: KeptGraders | None = None,
+    graders: KeptGraders | None = None,
     **limits: Any,
 ) -> Verdict:
     """Grade a candidate's `m.py` by `tests/test_m.py`; a mapping of paths to texts where there is more."""
@@ -125,7 +125,7 @@ def grade(
         stop_at_failure=stop_at_failure,
         still_run=still_run,
         only=only,
-        kept=kept,
+        graders=graders,
     )
 
 

@@ -83,10 +83,10 @@ STILL_RUN = ("test_m.py::TestState::test_its_fixtures", "test_m.py::test_what_is
 
 
 @pytest.fixture
-def kept() -> Iterator[KeptGraders]:
-    kept = KeptGraders()
-    yield kept
-    kept.close()
+def graders() -> Iterator[KeptGraders]:
+    graders = KeptGraders()
+    yield graders
+    graders.close()
 
 
 def found(verdict: Verdict) -> list[tuple[object, ...]]:
@@ -110,7 +110,7 @@ HOOKS = "def pytest_generate_tests(metafunc):\n    pass\n"
     ],
 )
 def test_every_answer_gets_the_verdict_that_it_gets_alone(
-    kind: str, conftest: str, still_run: tuple[str, ...] | None, kept: KeptGraders, request: pytest.FixtureRequest
+    kind: str, conftest: str, still_run: tuple[str, ...] | None, graders: KeptGraders, request: pytest.FixtureRequest
 ) -> None:
     """Also if a failure stops the others, in tests that pytest must tear down in the middle of a class."""
     sandbox: Sandbox = request.getfixturevalue(f"{kind}_sandbox")
@@ -120,23 +120,23 @@ def test_every_answer_gets_the_verdict_that_it_gets_alone(
         # The limit includes the start of the candidate's process: only an answer that hangs gets a short one.
         test_seconds = 5 if name == "hanging" else 60
         alone, among_others = (
-            found(grade(sandbox, files, answer, REFERENCE, seed=1, kept=each, test_seconds=test_seconds, **stops))
-            for each in (None, kept)
+            found(grade(sandbox, files, answer, REFERENCE, seed=1, graders=each, test_seconds=test_seconds, **stops))
+            for each in (None, graders)
         )
         assert among_others == alone, name
         assert len(alone) == 5
 
 
-def test_a_part_of_the_cases(bare: Sandbox, kept: KeptGraders) -> None:
+def test_a_part_of_the_cases(bare: Sandbox, graders: KeptGraders) -> None:
     tests = "".join(f"def test_{name}(candidate):\n    assert candidate.m.f(1) == 1\n" for name in "abcd")
     for letters in ("b", "db", "abcd", "a"):
         only = tuple(f"test_m.py::test_{letter}" for letter in letters)
-        verdict = grade(bare, tests, REFERENCE, seed=1, kept=kept, only=only)
+        verdict = grade(bare, tests, REFERENCE, seed=1, graders=graders, only=only)
         assert [case.id for case in verdict.cases if case.ran] == sorted(only)
         assert [case.id for case in verdict.cases if case.outcome == "passed"] == sorted(only)
 
 
-def test_the_tests_are_collected_once_for_a_seed(bare: Sandbox, kept: KeptGraders) -> None:
+def test_the_tests_are_collected_once_for_a_seed(bare: Sandbox, graders: KeptGraders) -> None:
     """The answers to the first two are the same, although the module draws other ones in each process."""
     tests = """
         import secrets
@@ -148,16 +148,16 @@ def test_the_tests_are_collected_once_for_a_seed(bare: Sandbox, kept: KeptGrader
             assert candidate.m.f(DRAWN) == "", DRAWN
     """
 
-    def drawn(seed: int, kept: KeptGraders | None) -> str:
-        return grade(bare, tests, REFERENCE, seed=seed, kept=kept).cases[0].message
+    def drawn(seed: int, graders: KeptGraders | None) -> str:
+        return grade(bare, tests, REFERENCE, seed=seed, graders=graders).cases[0].message
 
-    first = drawn(1, kept)
-    assert drawn(1, kept) == first
-    assert drawn(2, kept) != first
+    first = drawn(1, graders)
+    assert drawn(1, graders) == first
+    assert drawn(2, graders) != first
     assert drawn(1, None) != drawn(1, None)
 
 
-def test_an_answer_that_ends_its_grader(bare: Sandbox, kept: KeptGraders) -> None:
+def test_an_answer_that_ends_its_grader(bare: Sandbox, graders: KeptGraders) -> None:
     """The next answer gets a new one, and so does the rest of the cases."""
     tests = "".join(
         f"def test_{name}(candidate):\n    import os\n    candidate.m.f({number}) == {number} or os._exit(1)\n"
@@ -165,7 +165,7 @@ def test_an_answer_that_ends_its_grader(bare: Sandbox, kept: KeptGraders) -> Non
     )
     wrong = "def f(x):\n    return 5 if x == 1 else x\n"
     for answer, outcomes in ((REFERENCE, "ppp"), (wrong, "pfp"), (REFERENCE, "ppp"), (wrong, "pfp"), (wrong, "pfp")):
-        verdict = grade(bare, tests, answer, REFERENCE, seed=1, kept=kept)
+        verdict = grade(bare, tests, answer, REFERENCE, seed=1, graders=graders)
         assert "".join(case.outcome[0] for case in verdict.cases) == outcomes
 
 
@@ -194,10 +194,10 @@ KEPT_BY_THE_TESTS = {
 
 
 @pytest.mark.parametrize("tests", KEPT_BY_THE_TESTS.values(), ids=KEPT_BY_THE_TESTS)
-def test_no_test_finds_what_it_kept_of_an_earlier_answer(bare: Sandbox, kept: KeptGraders, tests: str) -> None:
+def test_no_test_finds_what_it_kept_of_an_earlier_answer(bare: Sandbox, graders: KeptGraders, tests: str) -> None:
     wrong = "def f(x):\n    return -x\n"
     solved = [
-        grade(bare, tests, each, REFERENCE, seed=1, kept=kept).solved
+        grade(bare, tests, each, REFERENCE, seed=1, graders=graders).solved
         for each in (REFERENCE, REFERENCE, wrong, REFERENCE, wrong)
     ]
     assert solved == [True, True, False, True, False]
@@ -213,7 +213,7 @@ def test_no_test_finds_what_it_kept_of_an_earlier_answer(bare: Sandbox, kept: Ke
         ("import os; os._exit(1)\n", "the grader exited with status 1"),
     ],
 )
-def test_tests_that_cannot_be_collected(bare: Sandbox, kept: KeptGraders, tests: str, said: str) -> None:
-    for each in (None, kept, kept):
+def test_tests_that_cannot_be_collected(bare: Sandbox, graders: KeptGraders, tests: str, said: str) -> None:
+    for each in (None, graders, graders):
         with pytest.raises(GraderError, match=said):
-            grade(bare, tests, REFERENCE, kept=each, seed=3)
+            grade(bare, tests, REFERENCE, graders=each, seed=3)

@@ -41,11 +41,11 @@ def test_the_same_in_a_grader_of_several_answers(bare: Sandbox) -> None:
     tests = HEAD + WITHIN + "def test_1(candidate):\n    with within(0.5):\n        assert candidate.m.f(1) == 1\n"
     tests += "def test_2(candidate):\n    assert candidate.m.f(2) == 2\n"
     right, slow = "def f(x): return x\n", "import time\ndef f(x):\n    if x == 1: time.sleep(1.5)\n    return x\n"
-    kept = KeptGraders()
+    graders = KeptGraders()
     try:
-        found = [outcomes(grade(bare, tests, code, right, seed=1, kept=kept)) for code in (right, slow, right)]
+        found = [outcomes(grade(bare, tests, code, right, seed=1, graders=graders)) for code in (right, slow, right)]
     finally:
-        kept.close()
+        graders.close()
     assert found == ["pp", "fp", "pp"]
 
 

@@ -42,11 +42,11 @@ def test_a_candidate_changes_none(sandbox: Sandbox) -> None:
 
 
 def test_a_grader_of_several_answers_has_them_each_time(bare: Sandbox) -> None:
-    kept = KeptGraders()
+    graders = KeptGraders()
     try:
-        found = [grade(bare, TESTS, ANSWER, seed=1, kept=kept).versions for _ in range(3)]
+        found = [grade(bare, TESTS, ANSWER, seed=1, graders=graders).versions for _ in range(3)]
     finally:
-        kept.close()
+        graders.close()
     assert found == [HERE] * 3
 
 

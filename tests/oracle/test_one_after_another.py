@@ -245,7 +245,7 @@ def test_the_seed_repeats_what_each_block_draws(bare: Sandbox) -> None:
         found = [
             {case.id: case.exception.message for case in verdict.cases if case.exception}
             for verdict in (
-                grade(bare, DRAWN, RAISING, interfaces=("m.f", "m.g"), seed=7, only=only, kept=graders)
+                grade(bare, DRAWN, RAISING, interfaces=("m.f", "m.g"), seed=7, only=only, graders=graders)
                 for only, graders in ((None, None), (None, kept), (ids[::-1], kept), (ids[::-1], None))
             )
         ]
