@@ -41,7 +41,7 @@ def action(kind: str, arguments: Mapping[str, object], *, whole_lines: bool = Fa
     """The checked action of a kind of FORMS. Numbers and booleans are taken as they are written in JSON; an optional argument that is null
     or empty is as if it were not given. Raises ValueError."""
     form = FORMS[kind]
-    given: dict[str, str] = {}
+    values: dict[str, str] = {}
     for name, value in arguments.items():
         if name not in form.takes:
             takes = (
@@ -56,16 +56,16 @@ def action(kind: str, arguments: Mapping[str, object], *, whole_lines: bool = Fa
             continue
         if not isinstance(value, str):
             raise ValueError(f"`{name}` of `{kind}` must be a string")
-        given[name] = _checked(kind, name, value)
+        values[name] = _checked(kind, name, value)
     for name in form.takes:
-        if name not in given and name not in form.optional:
+        if name not in values and name not in form.optional:
             raise ValueError(f"`{kind}` needs `{name}`")
-    if kind == "edit" and given["old"] == given["new"]:
+    if kind == "edit" and values["old"] == values["new"]:
         raise ValueError("`old` and `new` of `edit` are the same text, so that nothing would be changed")
-    if given.get("replace_all") == "false":  # as it is anyway
-        del given["replace_all"]
+    if values.get("replace_all") == "false":  # as it is anyway
+        del values["replace_all"]
     return Action(
-        kind=kind, arguments={name: given[name] for name in form.takes if name in given}, whole_lines=whole_lines
+        kind=kind, arguments={name: values[name] for name in form.takes if name in values}, whole_lines=whole_lines
     )
 
 

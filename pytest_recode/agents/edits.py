@@ -32,7 +32,7 @@ def edit(
     advice."""
     name = "SEARCH text" if whole_lines else "old text"
     text = workspace.read(path)
-    said, given = old, new
+    written_old, written_new = old, new
     added = (
         "" if not whole_lines or text.endswith("\n") else "\r\n" if text.count("\r\n") == text.count("\n") > 0 else "\n"
     )
@@ -42,13 +42,13 @@ def edit(
         old, new = (piece.replace("\r\n", "\n").replace("\n", "\r\n") for piece in (old, new))
         places = _places(text, old, whole_lines)
     count = len(places)
-    converted = " Its lines end in CRLF, and so do the new ones." if new != given else ""
+    converted = " Its lines end in CRLF, and so do the new ones." if new != written_new else ""
     if not count:
         why = (
-            _escaped(text, said)
-            or _other_line_ends(text, said)
+            _escaped(text, written_old)
+            or _other_line_ends(text, written_old)
             or (_within_a_line(text, old) if whole_lines else "")
-            or _alike(text, said)
+            or _alike(text, written_old)
             or f"{_near(text, old)}. It must be exact, blanks included"
         )
         if new.strip() and text.count(new) == 1:
@@ -108,9 +108,9 @@ def _empty_line(text: str, old: str, new: str) -> str:
 
 def _escaped(text: str, old: str) -> str:
     """A hint if the old text occurs in the file once its escapes are decoded; "" otherwise."""
-    shown = [found for found in set(_ESCAPE.findall(old)) if printable(_character(found))[0] == found]
-    meant = _ESCAPE.sub(lambda found: _character(found[0]) if found[0] in shown else found[0], old)
-    if not shown or meant not in text:
+    shown = [escape for escape in set(_ESCAPE.findall(old)) if printable(_character(escape))[0] == escape]
+    decoded = _ESCAPE.sub(lambda match: _character(match[0]) if match[0] in shown else match[0], old)
+    if not shown or decoded not in text:
         return ""
     first = min(shown, key=old.index)
     return (
@@ -157,44 +157,44 @@ def _character(escape: str) -> str:
 
 def _near(text: str, old: str) -> str:
     """A hint at the lines of the file that are most similar to the old text; "" if there are none."""
-    wanted = old.split("\n")
-    bare = "\n".join(_NUMBERED.sub("", line, count=1) for line in wanted)
-    if all(_NUMBERED.match(line) for line in wanted if line.strip()) and bare in text:
+    old_lines = old.split("\n")
+    bare = "\n".join(_NUMBERED.sub("", line, count=1) for line in old_lines)
+    if all(_NUMBERED.match(line) for line in old_lines if line.strip()) and bare in text:
         return " with the numbers of its lines. Leave the numbers out"
     lines = text.split("\n")
-    skipped = next((at for at, line in enumerate(wanted) if line.strip()), 0)
-    best, same = _longest_beginning(lines, wanted[skipped:])
-    if same and wanted[skipped].strip() and best + same < len(lines) and skipped + same < len(wanted):
+    skipped = next((at for at, line in enumerate(old_lines) if line.strip()), 0)
+    best, same = _longest_beginning(lines, old_lines[skipped:])
+    if same and old_lines[skipped].strip() and best + same < len(lines) and skipped + same < len(old_lines):
         return (
             f" (from line {best + 1} on it is the same for {same} {'line' if same == 1 else 'lines'}, and then line {best + same + 1} is "
-            f"{lines[best + same][:200]!r}, not {wanted[skipped + same][:200]!r})"
+            f"{lines[best + same][:200]!r}, not {old_lines[skipped + same][:200]!r})"
         )
-    first = "".join(wanted[skipped].split())
+    first = "".join(old_lines[skipped].split())
     for number, line in enumerate(lines, 1):
         if first and "".join(line.split()) == first:
             return f" (line {number} is like its first line: {line[:200]!r})"
     if first and len(lines) <= MAX_COMPARED and len(first) <= 300:
         short = [line.strip() if len(line) <= 300 else "" for line in lines]
-        for match in difflib.get_close_matches(wanted[skipped].strip(), short, 1, 0.75):
+        for match in difflib.get_close_matches(old_lines[skipped].strip(), short, 1, 0.75):
             number = short.index(match) + 1
-            return f" (nearest to its line {wanted[skipped].strip()[:200]!r} is line {number}: {lines[number - 1][:200]!r})"
+            return f" (nearest to its line {old_lines[skipped].strip()[:200]!r} is line {number}: {lines[number - 1][:200]!r})"
     return ""
 
 
-def _longest_beginning(lines: list[str], wanted: list[str]) -> tuple[int, int]:
-    """Where the longest run of the first lines of `wanted` begins in `lines`, and its length. Knuth-Morris-Pratt search: linear in the
+def _longest_beginning(lines: list[str], pattern: list[str]) -> tuple[int, int]:
+    """Where the longest run of the first lines of `pattern` begins in `lines`, and its length. Knuth-Morris-Pratt search: linear in the
     length of the file."""
-    back, state = [0] * len(wanted), 0
-    for at in range(1, len(wanted)):
-        while state and wanted[at] != wanted[state]:
+    back, state = [0] * len(pattern), 0
+    for at in range(1, len(pattern)):
+        while state and pattern[at] != pattern[state]:
             state = back[state - 1]
-        state += wanted[at] == wanted[state]
+        state += pattern[at] == pattern[state]
         back[at] = state
     best, same, state = 0, 0, 0
     for at, line in enumerate(lines):
-        while state and (state == len(wanted) or line != wanted[state]):
+        while state and (state == len(pattern) or line != pattern[state]):
             state = back[state - 1]
-        state += line == wanted[state]
+        state += line == pattern[state]
         if state > same:
             best, same = at - state + 1, state
     return best, same

@@ -48,10 +48,10 @@ class Fence:
     @property
     def path(self) -> str:
         """The file that the info string names: `python src/a.py`, `python:src/a.py` or `src/a.py`; "" if it names none."""
-        found = _INFO.fullmatch(self.info)
-        if found is None or not _PATH.fullmatch(found["path"]):
+        match = _INFO.fullmatch(self.info)
+        if match is None or not _PATH.fullmatch(match["path"]):
             return ""
-        return found["path"].removeprefix("./")
+        return match["path"].removeprefix("./")
 
     @property
     def is_diff(self) -> bool:
@@ -122,16 +122,16 @@ def _parts(text: str) -> Iterator[Fence | Line]:
         if token.map is None or quoted or token.type not in ("fence", "inline"):
             continue
         first, end = token.map
-        yield from (Line(text=each) for each in lines[at:first])
+        yield from (Line(text=line) for line in lines[at:first])
         at = end
         if token.type == "inline":
-            yield from (Line(text=each, heading=heading) for each in token.content.split("\n"))
+            yield from (Line(text=line, heading=heading) for line in token.content.split("\n"))
             continue
         rows = token.content.count("\n") + (token.content[-1:] not in ("", "\n"))
         inner = end - first - 1 - rows  # 1 if a line closes it
         raw = "".join(f"{line}\n" for line in lines[first + 1 : end - max(inner, 0)])
         yield Fence(info=token.info.strip(), text=token.content, raw=raw, line=first + 1, closed=inner > 0)
-    yield from (Line(text=each) for each in lines[at:])
+    yield from (Line(text=line) for line in lines[at:])
 
 
 @cache

@@ -84,16 +84,16 @@ class Memory:
         return [Message(role="user", content=self._before()), *messages]
 
     def _before(self) -> str:
-        said = [f"# Summary of your earlier work\n\n{self.summary}"]
+        sections = [f"# Summary of your earlier work\n\n{self.summary}"]
         if self.files:
-            said.append("# Files you have read or changed, as they were when this summary was written")
+            sections.append("# Files you have read or changed, as they were when this summary was written")
         for path, text in self.files.items():
             fence, (text, note) = fence_for(text), printable(text)
             note = f"\n{note}" if note else ""
-            said.append(
+            sections.append(
                 f"## {path}\n\n{fence}\n{text.rstrip()}\n{fence}{note}" if text.strip() else f"## {path}\n\n(empty)"
             )
-        return "\n\n".join(said)
+        return "\n\n".join(sections)
 
     def counted(self, prompt: Sequence[Message], beside: int, tokens: int) -> None:
         """Update the estimate from a prompt for which the provider counted `tokens`. `beside`: characters of the prompt's tools."""
@@ -163,12 +163,12 @@ class Memory:
     def _cut(self, limit: int) -> int:
         """How many messages a summary replaces: whole exchanges, so that no result is separated from its call."""
         starts = [number for number in range(1, len(self.entries)) if self._begins(number)]
-        kept = self.keep
-        if kept is None:
-            kept = len(self.entries) if self.threshold is None else self.threshold * 2 // 3
+        count = self.keep
+        if count is None:
+            count = len(self.entries) if self.threshold is None else self.threshold * 2 // 3
         last = starts[-1] if starts else 0
-        wanted = max(len(self.entries) - kept, 0)
-        at = next((start for start in (0, *starts) if start >= wanted), last)
+        first = max(len(self.entries) - count, 0)
+        at = next((start for start in (0, *starts) if start >= first), last)
         while self._tail(at) > limit // 3 and at != last:
             at = next(start for start in starts if start > at)
         return len(self.entries) if self._tail(at) > 5 * limit // 6 else at
@@ -198,11 +198,11 @@ class Memory:
 
     def _asked(self, at: int, limit: int, now: str) -> str:
         work = "\n\n".join(_quote(entry) for entry in self.entries[:at])
-        said = [f"# The summary so far\n\n{self.summary}"] if self.summary else []
-        said.append(f"# The work since\n\n{cut(work, int(limit * self.characters))}")
+        sections = [f"# The summary so far\n\n{self.summary}"] if self.summary else []
+        sections.append(f"# The work since\n\n{cut(work, int(limit * self.characters))}")
         if now and now not in work:
-            said.append(f"# What is worked on now: the engineer sees this beside your summary\n\n{now}")
-        return "\n\n".join(said)
+            sections.append(f"# What is worked on now: the engineer sees this beside your summary\n\n{now}")
+        return "\n\n".join(sections)
 
 
 def summarised(model: Model, work: str) -> Reply:
@@ -230,12 +230,12 @@ def size_of_tools(tools: Sequence[Tool]) -> int:
     return sum(len(json.dumps([tool.name, tool.description, dict(tool.parameters)])) for tool in tools)
 
 
-def message_of(kept: Mapping[str, Any]) -> Message:
+def message_of(stored: Mapping[str, Any]) -> Message:
     calls = [
         ToolCall(**{name: typed_field(call, name, str) for name in call})
-        for call in typed_field(kept, "tool_calls", list)
+        for call in typed_field(stored, "tool_calls", list)
     ]
-    texts = {name: typed_field(kept, name, str) for name in kept if name != "tool_calls"}
+    texts = {name: typed_field(stored, name, str) for name in stored if name != "tool_calls"}
     return Message(**texts, tool_calls=tuple(calls))
 
 
@@ -245,12 +245,12 @@ def quoted(message: Message, limit: int = MAX_QUOTED) -> str:
     return cut("\n".join(filter(None, (message.content, calls))), limit)
 
 
-def _entry(kept: Mapping[str, Any]) -> Entry:
-    files = typed_field(kept, "files", dict)
+def _entry(stored: Mapping[str, Any]) -> Entry:
+    files = typed_field(stored, "files", dict)
     return Entry(
-        message=message_of(typed_field(kept, "message", dict)),
-        turn=typed_field(kept, "turn", int),
-        step=typed_field(kept, "step", int),
+        message=message_of(typed_field(stored, "message", dict)),
+        turn=typed_field(stored, "turn", int),
+        step=typed_field(stored, "step", int),
         files={path: typed_field(files, path, bool) for path in files},
     )
 

@@ -86,24 +86,24 @@ class OneShot:
             return self._unanswered(messages)
         self._log("message", {"role": "assistant", "content": reply.text})
         self.characters = characters_of(messages, 0, reply.usage.prompt_tokens) or self.characters
-        found, moved = self._read(reply, brief)
-        problems = list(found.problems)
-        before = workspace.targets() if found.files and brief.slot is None else {}
+        parsed, moved = self._read(reply, brief)
+        problems = list(parsed.problems)
+        before = workspace.targets() if parsed.files and brief.slot is None else {}
         try:
-            for path, text in found.files.items():
+            for path, text in parsed.files.items():
                 try:
                     workspace.write(path, text)
                 except Refused as refused:
                     problems.append(f"{path} could not be written: {refused}")
         finally:  # also where the sandbox failed
-            problems += _doubts(brief, before, found.files) if brief.slot is None else ()
-            fields = {"files": sorted(found.files), "problems": problems, **reply_fields(reply)}
+            problems += _doubts(brief, before, parsed.files) if brief.slot is None else ()
+            fields = {"files": sorted(parsed.files), "problems": problems, **reply_fields(reply)}
             self._log("step", {**fields, **({"reindented": True} if moved else {})})
         self.problems = tuple(problems)
         asked = messages[-1].content if self.turn > 1 else ""
         answer = clean(cut(reply.text, MAX_REMEMBERED)).strip() or "(an empty answer)"
-        self.past = (*self.past, Past(asked=asked, answer=answer, files=tuple(found.files)))
-        unparsed = int(not found.files)
+        self.past = (*self.past, Past(asked=asked, answer=answer, files=tuple(parsed.files)))
+        unparsed = int(not parsed.files)
         return Move(steps=1, unparsed=unparsed, submitted=not unparsed, reindented=moved, usage=reply.usage)
 
     def state(self) -> Mapping[str, Any]:
@@ -120,11 +120,11 @@ class OneShot:
         self.turn, self.characters = typed_field(state, "turn", int), typed_field(state, "characters", float)
         self.past = tuple(
             Past(
-                asked=typed_field(each, "asked", str),
-                answer=typed_field(each, "answer", str),
-                files=tuple(typed_field(each, "files", list)),
+                asked=typed_field(exchange, "asked", str),
+                answer=typed_field(exchange, "answer", str),
+                files=tuple(typed_field(exchange, "files", list)),
             )
-            for each in typed_field(state, "past", list)
+            for exchange in typed_field(state, "past", list)
         )
         self.problems = tuple(typed_field(state, "problems", list))
         self.window = None if state.get("window") is None else typed_field(state, "window", int)
@@ -184,14 +184,14 @@ class OneShot:
         start = [Message(role="system", content=role), Message(role="user", content=clean(task))]
         if self.turn == 1:
             return start
-        told = [
+        sections = [
             *self.problems,
             feedback_text(brief, feedback),
             # a part is as it was answered: the file around it was shown, and may be long
             *([self._targets(brief, workspace.targets(), past)] if brief.slot is None else []),
             f"This is turn {self.turn} of {self.context.turns}. {AGAIN if brief.slot is None else AGAIN_SLOT}",
         ]
-        return self._within([*start, Message(role="user", content=clean("\n\n".join(told)))], past)
+        return self._within([*start, Message(role="user", content=clean("\n\n".join(sections)))], past)
 
     def _within(self, fixed: list[Message], past: Sequence[Past]) -> list[Message]:
         """The prompt with as many of the latest answers in `past` as fit between its beginning and its end, at least the last."""
@@ -200,16 +200,20 @@ class OneShot:
             return [*start, Message(role="user", content=f"{_left_out(len(self.past))}\n\n{now.content}")]
         window = window_of(self.model, self.window)
         room = limit_of(window, tokens_of(fixed, self.characters), answer_of(self.model))
-        kept: list[Message] = []
+        exchanges: list[Message] = []
         for number in range(len(past) - 1, -1, -1):
             asked, answer = past[number].asked, Message(role="assistant", content=past[number].answer)
             # of what asked for it only the first message stays where the answers before are left out
             before = [Message(role="user", content=asked)] if asked else []
             room -= tokens_of([*before, answer], self.characters)
-            if room < 0 and kept:
-                return [*start, *kept[1:], Message(role="user", content=f"{_left_out(number + 1)}\n\n{now.content}")]
-            kept = [*before, answer, *kept]
-        return [*start, *kept, now]
+            if room < 0 and exchanges:
+                return [
+                    *start,
+                    *exchanges[1:],
+                    Message(role="user", content=f"{_left_out(number + 1)}\n\n{now.content}"),
+                ]
+            exchanges = [*before, answer, *exchanges]
+        return [*start, *exchanges, now]
 
     def _targets(self, brief: Brief, targets: Files, past: Sequence[Past]) -> str:
         """The current targets. A target that is unchanged since the latest answer in `past` that wrote it is replaced by a reference to

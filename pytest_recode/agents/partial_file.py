@@ -89,14 +89,14 @@ def read(text: str, brief: Brief, slot: Slot, *, reindent: bool) -> Answer:
             return Answer(problems=(_WHICH_END.format(begins=f" that begins in line {piece.line}"),))
     # The block that counts is the last one, and never an earlier draft because the last one was cut off.
     cut_off = pieces and not pieces[-1].closed
-    found = [piece.raw for piece in pieces] or _LOOSE.findall(text)  # deeper than Markdown allows, within a list
-    if cut_off or not found:
+    blocks = [piece.raw for piece in pieces] or _LOOSE.findall(text)  # deeper than Markdown allows, within a list
+    if cut_off or not blocks:
         why = (pieces[-1].unclosed,) if cut_off else ()
         unchanged = "Your answer has no whole block of code that begins with ```python: the file is unchanged."
         return Answer(problems=(*why, unchanged))
-    if not pieces and ends_in_a_string(found[-1]):
+    if not pieces and ends_in_a_string(blocks[-1]):
         return Answer(problems=(_WHICH_END.format(begins=""),))
-    code = found[-1].removesuffix("\n")
+    code = blocks[-1].removesuffix("\n")
     moved = reindented(code, slot.indent) if reindent else code
     untouched = brief.repo[slot.path].decode("utf-8", "surrogateescape")
     return Answer(text=laid(untouched, slot, moved), reindented=moved != code)

@@ -47,7 +47,7 @@ give up   does the same, and ends the episode
 Ctrl-C    ends the run; --recode-resume continues this turn"""
 
 REMOVED = "The directory is removed when the episode has ended, because the run has no --recode-out."
-KEPT = "The directory remains when the episode has ended."
+REMAINS = "The directory remains when the episode has ended."
 
 
 @dataclass(slots=True, kw_only=True)
@@ -74,7 +74,7 @@ class Person:
         texts = [ROLE, brief_text(brief, workspace=True)] if first else []
         texts += [] if feedback is None else [feedback_text(brief, feedback)]
         self._log("message", {"role": "user", "content": "\n\n".join(texts)})
-        after = KEPT if self.context.keeps_files else REMOVED
+        after = REMAINS if self.context.keeps_files else REMOVED
         texts += [f"{HOW.format(directory=directory)}\n{after}" if first else f"Your files are in {directory}"]
         began = time.monotonic()
         with self.terminal.opened():
@@ -113,10 +113,10 @@ class Person:
         """The directory from before an interruption, with all that the person wrote there, or a new one with the files of the workspace."""
         if (earlier := self._earlier()) is not None:
             return earlier
-        made = person_directory.create(brief.task, self._content(brief, workspace))
+        directory = person_directory.create(brief.task, self._content(brief, workspace))
         if (place := self._place()) is not None:
-            self.context.files.replace(place, f"{made.name}\n")
-        return made
+            self.context.files.replace(place, f"{directory.name}\n")
+        return directory
 
     def _place(self) -> Path | None:
         """The file with the name of the directory."""
@@ -149,7 +149,7 @@ class Person:
         `graded`: the targets of the last verdict; None without one.
         """
         every: dict[str, None] = {}
-        said: set[str] = set()
+        repeated: set[str] = set()
         while True:
             try:
                 answer = " ".join(self.terminal.read(PROMPT).split()).lower()
@@ -164,9 +164,9 @@ class Person:
             if answer == GIVE_UP:
                 return answer, list(every)
             doubts = [] if problems else _doubts(brief, workspace.targets(), graded)
-            if not problems and said.issuperset(doubts):
+            if not problems and repeated.issuperset(doubts):
                 return answer, list(every)
-            said.update(doubts)
+            repeated.update(doubts)
             how = (
                 f"correct this, and type {SUBMIT} again"
                 if problems
@@ -177,21 +177,21 @@ class Person:
 
     def _taken(self, brief: Brief, workspace: Workspace, directory: Path) -> tuple[list[str], list[str]]:
         """Make the directory the content of the workspace. Returns the paths that changed, and the problems of targets."""
-        found = person_directory.read(directory, brief.targets)
-        problems = list(found.problems)
-        if found.files is None:
+        content = person_directory.read(directory, brief.targets)
+        problems = list(content.problems)
+        if content.files is None:
             return [], problems
         delivered = _delivered(brief)
-        gone = (delivered.keys() | self.written) - found.files.keys() - self.removed
+        gone = (delivered.keys() | self.written) - content.files.keys() - self.removed
         changed = []
-        for path in sorted(gone if found.whole else gone.intersection(brief.targets)):
+        for path in sorted(gone if content.whole else gone.intersection(brief.targets)):
             with suppress(Refused):  # it was not there
                 workspace.remove(path)
             self.sent.pop(path, None)
             self.written.discard(path)
             self.removed.add(path)
             changed.append(path)
-        for path, data in found.files.items():
+        for path, data in content.files.items():
             untouched = path not in self.written and path not in self.removed
             if self.sent.get(path) == data or (untouched and delivered.get(path) == data):
                 continue

@@ -41,8 +41,8 @@ def create(task: str, files: Files) -> Path:
     base = _base()
     name = re.sub(r"[^\w-]+", "-", task)[:40].strip("-") or "task"
     try:
-        made = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=base))
-        tree = Tree(str(made))
+        directory = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=base))
+        tree = Tree(str(directory))
         try:
             for path, data in files.items():
                 tree.write(tree.parts_of(path), data)
@@ -50,7 +50,7 @@ def create(task: str, files: Files) -> Path:
             tree.close()
     except (OSError, Refusal) as error:
         raise UserError(f"{base}: cannot be filled for a person to work in ({error}): set TMPDIR to another") from None
-    return made
+    return directory
 
 
 def existing(name: str) -> Path | None:
@@ -93,10 +93,10 @@ def _base() -> Path:
 
 def _is_own_directory(path: Path) -> bool:
     try:
-        found = path.lstat()
+        status = path.lstat()
     except OSError:
         return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
 
 
 def _targets(tree: Tree, targets: Sequence[str]) -> tuple[dict[str, bytes], list[str]]:

@@ -76,7 +76,7 @@ class ReCode:
         self._begin_turn(brief, feedback)
         usage, submitted, step = Usage(), False, 0
         how = f"handed in as it was, after all {self.context.steps} steps"
-        found = Searches(retrieval=self.retrieval, brief=brief, workspace=workspace)
+        searches = Searches(retrieval=self.retrieval, brief=brief, workspace=workspace)
         judged: Files | None = None
         while step < self.context.steps and not submitted:
             targets = workspace.targets()
@@ -89,7 +89,7 @@ class ReCode:
                 how = "handed in as it was, when there was no room left in your context window"
                 break
             usage += reply.usage
-            submitted = self._answer(reply, workspace, found, step + 1, judged)
+            submitted = self._answer(reply, workspace, searches, step + 1, judged)
             step += not self.in_a_row
         how = "handed in" if submitted else how
         self.over = f"Turn {self.turn} is over: the work was {how}, and did not pass all hidden tests."
@@ -98,7 +98,7 @@ class ReCode:
             submitted=submitted,
             unparsed=self.unparsed,
             asked_again=self.asked_again,
-            usage=usage + found.usage,
+            usage=usage + searches.usage,
         )
 
     def state(self) -> Mapping[str, Any]:
@@ -147,16 +147,16 @@ class ReCode:
         """
         files = target_files(brief, targets)
         above = {path: place for path, text in files.items() if (place := self.memory.where(path, text))}
-        said = clean(feedback_text(brief, feedback))
-        if feedback is not None and self.memory.holds(said):
+        words = clean(feedback_text(brief, feedback))
+        if feedback is not None and self.memory.holds(words):
             # in the first step it is right above
-            said = (
+            words = (
                 f"# Feedback\n\nThe feedback on turn {feedback.turn} is above, at the beginning of turn {self.turn}."
                 if step > 1 or self.in_a_row
                 else ""
             )
         now = [
-            *filter(None, [said]),
+            *filter(None, [words]),
             targets_text(brief, targets, above),
             budget_text(step, self.context.steps, self.turn, self.context.turns, hand_in_word(self.model.native_tools)),
         ]
@@ -206,33 +206,33 @@ class ReCode:
         self._log("memory", step, {**replaced, "files": dict(self.memory.files), "usage": usage_fields(reply)})
         return reply.usage
 
-    def _answer(self, reply: Reply, workspace: Workspace, found: Searches, step: int, judged: Files) -> bool:
+    def _answer(self, reply: Reply, workspace: Workspace, searches: Searches, step: int, judged: Files) -> bool:
         """Execute an answer and remember it with its results. Returns True if it submits. `judged`: the targets of the last verdict."""
         native, last = self.model.native_tools, step == self.context.steps
-        read = from_reply(reply, native=native, target=found.brief.targets[0])
+        read = from_reply(reply, native=native, target=searches.brief.targets[0])
         try:
-            calls = len(reply.tool_calls) if native else 0
+            count = len(reply.tool_calls) if native else 0
             if isinstance(read, Step):
-                read = checked(read, workspace, calls=calls)
+                read = checked(read, workspace, calls=count)
             alone = isinstance(read, Step) and [action.kind for action in read.actions] == ["submit"]
             hand_in = (
-                self._doubt(read, found.brief, workspace, judged, last) if isinstance(read, Step) and alone else None
+                self._doubt(read, searches.brief, workspace, judged, last) if isinstance(read, Step) and alone else None
             )
             if hand_in is not None and hand_in[0]:
-                read = of_the_whole(hand_in[1], calls)
+                read = of_the_whole(hand_in[1], count)
         finally:  # also where the sandbox failed
             unusable = isinstance(read, ProtocolError)
             again = unusable and self.in_a_row < MAX_ASKED_AGAIN
             self._log("step", step, {**step_fields(read, reply), **({"asked_again": True} if again else {})})
-        kept = kept_calls(reply, f"turn{self.turn}answer{step + self.asked_again}call") if native else ()
+        calls = kept_calls(reply, f"turn{self.turn}answer{step + self.asked_again}call") if native else ()
         self.in_a_row = self.in_a_row + 1 if again else 0
-        said = self._remember(
-            Message(role="assistant", content=kept_text(reply), tool_calls=kept, opaque=reply.opaque if kept else ""),
+        entry = self._remember(
+            Message(role="assistant", content=kept_text(reply), tool_calls=calls, opaque=reply.opaque if calls else ""),
             step,
         )
         if isinstance(read, ProtocolError):
             cost = cost_text(self.in_a_row)
-            self._tell(kept, refusals(read, cost)[: len(kept)], f"{cost} {read.text}", step)
+            self._tell(calls, refusals(read, cost)[: len(calls)], f"{cost} {read.text}", step)
             self.unparsed += 1
             self.asked_again += again
             return False
@@ -245,25 +245,25 @@ class ReCode:
                 ok = False
                 text = f"Not done, since action {refused} (`{read.actions[refused - 1].kind}`) was refused."
             elif action.kind == "submit":
-                waits, doubt = hand_in or self._doubt(read, found.brief, workspace, judged, last, failed)
+                waits, doubt = hand_in or self._doubt(read, searches.brief, workspace, judged, last, failed)
                 ok, text = not waits, doubt if waits else f"The targets are handed in.{doubt}"
                 submitted = ok
             else:
                 self._log("action", step, {"number": number, "kind": action.kind, "arguments": dict(action.arguments)})
-                result = execute(action, workspace, found.told, among=len(read.actions))
+                result = execute(action, workspace, searches.answer, among=len(read.actions))
                 ok, text = result.done, result.text
                 refused, failed = refused or (0 if ok else number), number if result.failed else failed
                 if ok and action.kind == "write":
                     text += _replaced(read.actions[:number])
                 if ok and action.kind in ("write", "edit"):
-                    text += misplaced(path, found.brief.targets)
-                    said.files[path] = action.kind == "write"
+                    text += misplaced(path, searches.brief.targets)
+                    entry.files[path] = action.kind == "write"
             if number == len(read.actions) and action.kind != "submit":
                 text += "".join(f"\nNote: {note}" for note in (read.unsaved, read.note) if note)
             read_files.append(path if ok and action.kind == "read" else "")
             self._log("result", step, {"number": number, "kind": action.kind, "ok": ok, "text": text})
             results.append(result_text(action.kind, action.arguments, text))
-        self._tell(kept, results, "\n\n".join(results), step, read_files)
+        self._tell(calls, results, "\n\n".join(results), step, read_files)
         return submitted
 
     def _doubt(
@@ -271,25 +271,25 @@ class ReCode:
     ) -> tuple[bool, str]:
         """Whether a hand-in waits, and what is doubtful about it. For each reason it waits once a turn, and never in the last step."""
         targets = workspace.targets()
-        found = doubts(step, brief, targets, judged, failed=failed)
-        new = found.keys() - self.held
+        reasons = doubts(step, brief, targets, judged, failed=failed)
+        new = reasons.keys() - self.held
         self.held |= new
         if new and not last:
-            return True, not_yet(found, brief, targets, judged, hand_in_word(self.model.native_tools))
-        return False, f" Note: {' '.join(found.values())}" if found else ""
+            return True, not_yet(reasons, brief, targets, judged, hand_in_word(self.model.native_tools))
+        return False, f" Note: {' '.join(reasons.values())}" if reasons else ""
 
     def _tell(
         self, calls: Sequence[ToolCall], results: Sequence[str], text: str, step: int, files: Sequence[str] = ()
     ) -> None:
         """Remember the results: a message per tool call, or one for a text answer. `files`: the file whose text a result is, or ""."""
         if not calls:
-            said = self._remember(Message(role="user", content=text), step)
-            said.files.update({path: True for path in files if path})
+            entry = self._remember(Message(role="user", content=text), step)
+            entry.files.update({path: True for path in files if path})
             return
         for number, call in enumerate(calls):
-            told = results[number] if results else text if number == 0 else "Not done: see the first result."
-            said = self._remember(Message(role="tool", content=told, tool_call_id=call.id), step)
-            said.files.update({path: True for path in files[number : number + 1] if path})
+            content = results[number] if results else text if number == 0 else "Not done: see the first result."
+            entry = self._remember(Message(role="tool", content=content, tool_call_id=call.id), step)
+            entry.files.update({path: True for path in files[number : number + 1] if path})
 
     def _begin_turn(self, brief: Brief, feedback: Feedback | None) -> None:
         self.unparsed = self.asked_again = self.in_a_row = 0
@@ -300,15 +300,15 @@ class ReCode:
         self.turn += 1
 
     def _remember(self, message: Message, step: int) -> Entry:
-        made = Message(
+        cleaned = Message(
             role=message.role,
             content=clean(message.content),
             tool_calls=message.tool_calls,
             tool_call_id=message.tool_call_id,
             opaque=message.opaque,
         )
-        self.memory.entries.append(Entry(message=made, turn=self.turn, step=step))
-        self._log_message(made, step)
+        self.memory.entries.append(Entry(message=cleaned, turn=self.turn, step=step))
+        self._log_message(cleaned, step)
         return self.memory.entries[-1]
 
     def _log_message(self, message: Message, step: int) -> None:

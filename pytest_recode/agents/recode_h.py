@@ -97,7 +97,7 @@ class RecodeH:
         self.turn, self.unparsed = self.turn + 1, 0
         words, report = _parts(feedback)
         result = report
-        found = Searches(retrieval=self.retrieval, brief=brief, workspace=workspace)
+        searches = Searches(retrieval=self.retrieval, brief=brief, workspace=workspace)
         usage, submitted, step, how = Usage(), False, 0, f"after all {self.context.steps} steps"
         while step < self.context.steps and not submitted:
             usage += self._shrink(step)
@@ -111,11 +111,11 @@ class RecodeH:
             if feedback is not None or step > 1:  # before that there is no result
                 self._remember("user", result, step)
             self._remember("assistant", cut(reply.text, MAX_REMEMBERED).strip() or "(an empty answer)", step)
-            submitted, result = self._answer(reply, brief, workspace, found, step)
+            submitted, result = self._answer(reply, brief, workspace, searches, step)
         if not submitted:
             self._remember("user", f"{result}\n\nHanded in as it was, {how}.", step)
         self._shorten(report, step)
-        return Move(steps=step, unparsed=self.unparsed, submitted=submitted, usage=usage + found.usage)
+        return Move(steps=step, unparsed=self.unparsed, submitted=submitted, usage=usage + searches.usage)
 
     def state(self) -> Mapping[str, Any]:
         return {"turn": self.turn, "memory": self.memory.state(), "model": model_state(self.model)}
@@ -168,23 +168,27 @@ class RecodeH:
         self._log_message("user", clean(_sections(dict(list(sections.items())[3:]))), step)
         return [Message(role="system", content=SYSTEM), Message(role="user", content=clean(_sections(sections)))]
 
-    def _answer(self, reply: Reply, brief: Brief, workspace: Workspace, found: Searches, step: int) -> tuple[bool, str]:
+    def _answer(
+        self, reply: Reply, brief: Brief, workspace: Workspace, searches: Searches, step: int
+    ) -> tuple[bool, str]:
         """Execute an answer. Returns whether it submits, and the text for the model."""
         early = unfinished(reply, nothing="Nothing was done.", shorter="Write shorter code, and less around it.")
         read = ProtocolError(text=early) if early else parse(reply.text, brief.targets)
         if isinstance(read, ProtocolError):
-            said, actions, error = cut(reflection_of(reply.text), MAX_REMEMBERED), [], read.text
+            reflection, actions, error = cut(reflection_of(reply.text), MAX_REMEMBERED), [], read.text
         else:
-            said, actions, error = read.reflection, [read.verb], ""
-        parts = {"observation": "", "reflection": clean(said), "planning": ""}  # one part stands for all
+            reflection, actions, error = read.reflection, [read.verb], ""
+        parts = {"observation": "", "reflection": clean(reflection), "planning": ""}  # one part stands for all
         self._log("step", step, {**parts, "actions": actions, "note": "", "error": error, **reply_fields(reply)})
         if isinstance(read, ProtocolError):
             self.unparsed += 1
             return False, f"This answer could not be used, and cost a step. {read.text}"
-        given = {"path": read.argument, "text": read.code} if read.verb == "REPLACE" else {"argument": read.argument}
-        self._log("action", step, {"number": 1, "kind": read.verb, "arguments": given})
+        arguments = (
+            {"path": read.argument, "text": read.code} if read.verb == "REPLACE" else {"argument": read.argument}
+        )
+        self._log("action", step, {"number": 1, "kind": read.verb, "arguments": arguments})
         try:
-            ok, text = True, _do(read, brief, workspace, found)
+            ok, text = True, _do(read, brief, workspace, searches)
         except Refused as refused:
             ok, text = False, cut(f"Refused: {refused}", MAX_TARGET)
         self._log("result", step, {"number": 1, "kind": read.verb, "ok": ok, "text": text})
@@ -223,12 +227,12 @@ class RecodeH:
 _WHO = {"user": "result", "assistant": "you"}
 
 
-def _do(command: Command, brief: Brief, workspace: Workspace, found: Searches) -> str:
+def _do(command: Command, brief: Brief, workspace: Workspace, searches: Searches) -> str:
     if command.verb == "READ":
         text, note = printable(workspace.read(command.argument))
         return "\n".join(filter(None, (cut(text, MAX_TARGET), note))) or f"{command.argument} is empty."
     if command.verb == "RETRIEVE":
-        return found.told(command.argument)
+        return searches.answer(command.argument)
     if command.verb == "REPLACE":
         before = workspace.targets().get(command.argument)
         text = f"{command.code}\n"  # each line of a file ends in a newline

@@ -59,8 +59,8 @@ def parse(text: str, targets: Sequence[str]) -> Command | ProtocolError:
             text=f"Your answer has {len(text)} characters; at most {MAX_ANSWER} are read. Nothing was done."
         )
     lines = text.split("\n")
-    found = _labelled(lines)
-    if found is None:
+    action = _labelled(lines)
+    if action is None:
         labels = [at for at, line in enumerate(lines) if _LABEL.match(line)]
         after = [_LABEL.sub(r"\g<rest>", lines[labels[0]]), *lines[labels[0] + 1 :]] if labels else []
         other = next((line.strip() for line in after if line.strip() and not _FENCE.match(line)), "")
@@ -71,7 +71,7 @@ def parse(text: str, targets: Sequence[str]) -> Command | ProtocolError:
         return ProtocolError(
             text=f"{named}Your answer has no action. Nothing was done. The actions are {', '.join(VERBS)}. Answer in this form:\n\n{SHAPE}"
         )
-    label, verb, rest, at = found
+    label, verb, rest, at = action
     reflection = reflection_of("\n".join(lines[:label]))
     argument, body = rest.strip(" \t`'\"[]<>"), "\n".join(lines[at:])
     if verb == "REPLACE":

@@ -80,19 +80,19 @@ class Retrieval:
         repo = {path: data for path, data in brief.repo.items() if path not in brief.targets}
         if self.embedder is None:
             return self._by_words(query, repo, targets), Usage()
-        kept, fresh = _repository(repo).found, cut_up(targets)
-        if not kept and not fresh:
+        unchanged, fresh = _repository(repo).definitions, cut_up(targets)
+        if not unchanged and not fresh:
             return (), Usage()
         if self._vectors is None:
             self._vectors = Vectors(embedder=self.embedder, shared=self.shared, files=self.files, waiting=self.waiting)
-        old, new = ([each.about for each in group] for group in (kept, fresh))
+        old, new = ([definition.about for definition in group] for group in (unchanged, fresh))
         places, usage = self._vectors.nearest(query, old, new, MOST)
-        both = (*kept, *fresh)
+        both = (*unchanged, *fresh)
         return tuple(both[place] for place in places), usage
 
     def _by_words(self, query: str, repo: Files, targets: Files) -> tuple[Definition, ...]:
         known, fresh = _repository(repo), cut_up(targets)
-        both = (*known.found, *fresh)
+        both = (*known.definitions, *fresh)
         key = known.digest + digest(targets)
         if not both:
             return ()
@@ -116,7 +116,7 @@ class Searches:
     workspace: Workspace
     usage: Usage = field(default_factory=Usage)
 
-    def told(self, query: str) -> str:
+    def answer(self, query: str) -> str:
         """What an agent is told of a search."""
         found, usage = self.retrieval.find(query, self.brief, self.workspace.targets())
         self.usage += usage
@@ -126,10 +126,10 @@ class Searches:
 def cut_up(files: Files) -> tuple[Definition, ...]:
     """Every function, class and method of the Python files, in their order."""
     return tuple(
-        each
+        definition
         for path in sorted(files)
         if path.endswith(".py") and len(files[path]) <= MAX_FILE and b"\0" not in files[path]
-        for each in definitions(path, files[path].decode("utf-8", "replace"))
+        for definition in definitions(path, files[path].decode("utf-8", "replace"))
     )
 
 
@@ -174,14 +174,14 @@ def _closed(path: str, lines: Sequence[str], stack: list[_Open], end: int) -> De
     name = ".".join([*(each.name for each in stack), done.name])
     if stack:
         stack[-1].holes.append((_body(lines, done.first, end), end))
-    kept: list[str] = []
+    code: list[str] = []
     at = done.first
     for start, stop in [*done.holes, (end, end)]:
-        kept += lines[at:start]
+        code += lines[at:start]
         if start < stop:
-            kept.append(f"{lines[start][: len(lines[start]) - len(lines[start].lstrip())]}...")
+            code.append(f"{lines[start][: len(lines[start]) - len(lines[start].lstrip())]}...")
         at = max(at, stop)
-    return Definition(path=path, name=name, first=done.first + 1, last=end, code="\n".join(kept))
+    return Definition(path=path, name=name, first=done.first + 1, last=end, code="\n".join(code))
 
 
 def _body(lines: Sequence[str], first: int, end: int) -> int:
@@ -211,38 +211,38 @@ def words_of(definition: Definition) -> list[str]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Repository:
     digest: str
-    found: tuple[Definition, ...]
+    definitions: tuple[Definition, ...]
     _words: list[list[list[str]]] = field(default_factory=list)
 
     @property
     def words(self) -> list[list[str]]:
         if not self._words:
-            self._words.append([words_of(each) for each in self.found])
+            self._words.append([words_of(each) for each in self.definitions])
         return self._words[0]
 
 
-_KEPT: OrderedDict[str, _Repository] = OrderedDict()
+_REPOSITORIES: OrderedDict[str, _Repository] = OrderedDict()
 
 
 def _repository(files: Files) -> _Repository:
     """Cut up once per process: episodes of one task have the same files."""
     key = digest(files)
-    if key not in _KEPT:
-        _KEPT[key] = _Repository(digest=key, found=cut_up(files))
-        while len(_KEPT) > MAX_KEPT:
-            _KEPT.popitem(last=False)
-    _KEPT.move_to_end(key)
-    return _KEPT[key]
+    if key not in _REPOSITORIES:
+        _REPOSITORIES[key] = _Repository(digest=key, definitions=cut_up(files))
+        while len(_REPOSITORIES) > MAX_KEPT:
+            _REPOSITORIES.popitem(last=False)
+    _REPOSITORIES.move_to_end(key)
+    return _REPOSITORIES[key]
 
 
 def digest(files: Mapping[str, bytes]) -> str:
     """Of the Python files."""
-    made = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in sorted(files):
         if path.endswith(".py"):
-            made.update(f"{len(path)} {path} {len(files[path])} ".encode("utf-8", "surrogatepass"))
-            made.update(files[path])
-    return made.hexdigest()
+            digest.update(f"{len(path)} {path} {len(files[path])} ".encode("utf-8", "surrogatepass"))
+            digest.update(files[path])
+    return digest.hexdigest()
 
 
 def _indexed(documents: Iterable[Sequence[str]]) -> Any:

@@ -36,8 +36,8 @@ def checked(step: Step, workspace: Workspace, *, calls: int = 0) -> Step | Proto
 
 def _checked(action: Action, workspace: Workspace) -> Action:
     """Raises Refused for a path outside of the workspace, and for a pattern that is no regular expression."""
-    given = action.arguments
-    if not {"pattern", "path"} & given.keys():
+    arguments = action.arguments
+    if not {"pattern", "path"} & arguments.keys():
         return action
-    path = workspace.check(given.get("path", "."), given.get("pattern"))
-    return replace(action, arguments={**given, "path": path}) if "path" in given else action
+    path = workspace.check(arguments.get("path", "."), arguments.get("pattern"))
+    return replace(action, arguments={**arguments, "path": path}) if "path" in arguments else action

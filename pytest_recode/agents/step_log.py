@@ -25,12 +25,12 @@ def clean(text: str) -> str:
 def step_fields(read: Step | ProtocolError, reply: Reply) -> dict[str, Any]:
     """All four parts of a step, including the missing ones."""
     if isinstance(read, ProtocolError):
-        said = parts_of(cut(reply.text, MAX_REMEMBERED))
+        texts = parts_of(cut(reply.text, MAX_REMEMBERED))
         actions, note, error = [], "", read.text
     else:
-        said = {name: getattr(read, name) for name in PARTS}
+        texts = {name: getattr(read, name) for name in PARTS}
         actions, note, error = [action.kind for action in read.actions], read.note, ""
-    parts = {name: said.get(name, "") for name in PARTS}
+    parts = {name: texts.get(name, "") for name in PARTS}
     return {**parts, "actions": actions, "note": note, "error": error, **reply_fields(reply)}
 
 
@@ -57,24 +57,24 @@ def kept_text(reply: Reply) -> str:
 def kept_calls(reply: Reply, names: str) -> tuple[ToolCall, ...]:
     """The calls as they are sent back to the provider: arguments are JSON objects of limited size, and ids are our own, because some
     servers give none or repeat them. Arguments that are not a JSON object are kept as text."""
-    kept = []
+    calls = []
     whole = sum(len(call.arguments) for call in reply.tool_calls) <= MAX_REMEMBERED
     room = MAX_REMEMBERED if whole else MAX_REMEMBERED // max(len(reply.tool_calls), 1)
     for number, call in enumerate(reply.tool_calls[:64]):
         try:
-            given = arguments_in(call)
+            arguments = arguments_in(call)
         except ValueError:
-            given = {"unreadable": call.arguments}
-        short = {name: cut(value, room) if isinstance(value, str) else value for name, value in given.items()}
+            arguments = {"unreadable": call.arguments}
+        short = {name: cut(value, room) if isinstance(value, str) else value for name, value in arguments.items()}
         text = json.dumps(short)
-        kept.append(
+        calls.append(
             ToolCall(
                 id=f"{names}{number}",
                 name=call.name[:64] or "none",
                 arguments=text if len(text) <= 4 * room + 1000 else "{}",
             )
         )
-    return tuple(kept)
+    return tuple(calls)
 
 
 def merged(messages: Sequence[Message]) -> list[Message]:

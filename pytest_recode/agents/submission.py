@@ -17,27 +17,27 @@ def doubts(step: Step, brief: Brief, targets: Files, judged: Files, *, failed: i
     `judged`: the targets at the beginning of the turn, which the last verdict is about, or the repository's. `failed`: the number of an
     action of the answer, a command that did not succeed; 0 if there is none.
     """
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     if step.unsaved:
-        found["unsaved"] = step.unsaved
+        reasons["unsaved"] = step.unsaved
     if failed:
-        found["failed"] = f"Action {failed} (`{step.actions[failed - 1].kind}`) failed."
+        reasons["failed"] = f"Action {failed} (`{step.actions[failed - 1].kind}`) failed."
     for path, data in targets.items():
         text, delivered = (each.decode("utf-8", "replace") for each in (data, brief.repo.get(path, b"")))
         if doubt := not_python(path, text) or lost_definitions(path, delivered, text):
-            found[doubt] = f"{doubt}."
+            reasons[doubt] = f"{doubt}."
     if unwritten := untouched(brief.targets, targets, brief.repo):
-        found[unwritten] = unwritten
+        reasons[unwritten] = unwritten
     elif all(targets.get(path) == judged.get(path) for path in brief.targets):
-        found["unchanged"] = "No target was changed since the last verdict."
-    return found
+        reasons["unchanged"] = "No target was changed since the last verdict."
+    return reasons
 
 
-def not_yet(found: Mapping[str, str], brief: Brief, targets: Files, judged: Files, hand_in: str) -> str:
+def not_yet(reasons: Mapping[str, str], brief: Brief, targets: Files, judged: Files, hand_in: str) -> str:
     """What the model is told of a hand-in that waits for these reasons. `hand_in`: how it hands in."""
     changed = [path for path in brief.targets if targets.get(path) != judged.get(path)]
     since = f" Changed in this turn: {some_of(changed, 8)}." if changed else ""
-    return f"Not handed in yet. {' '.join(found.values())}{since} Write what is missing, or hand in again ({hand_in}) to leave the targets as they are."
+    return f"Not handed in yet. {' '.join(reasons.values())}{since} Write what is missing, or hand in again ({hand_in}) to leave the targets as they are."
 
 
 def misplaced(path: str, targets: Sequence[str]) -> str:

@@ -114,35 +114,35 @@ def beside_calls(text: str) -> tuple[dict[str, str], str]:
     except UnclearError:
         return {}, ""
     code = next((part for part in parts if isinstance(part, Fence) and _is_code(part)), None)
-    told = (
+    note = (
         f"{_capital(code.opening)} is no tool call: no file has its code. Write it with `write` or `edit`."
         if code
         else ""
     )
-    return _sections(parts), told
+    return _sections(parts), note
 
 
 def _actions(parts: Sequence[Fence | Line], target: str) -> tuple[list[Action], str]:
     """The actions, and what is wrong with the first block of code that is none. Raises UnclearError."""
-    made: list[Action] = []
+    actions: list[Action] = []
     unsaved = ""
     for part in parts:
         if not isinstance(part, Fence):
             continue
         if not part.closed:
-            raise UnclearError(f"{part.unclosed}{f' {_FOUR}' if made else ''}")
+            raise UnclearError(f"{part.unclosed}{f' {_FOUR}' if actions else ''}")
         acts = list(_of_block(part))
-        if made and not acts:
+        if actions and not acts:
             raise UnclearError(
                 f"It is unclear what is meant by {part.opening}: it follows an action, and is none. {_FOUR} What you"
                 " only show belongs before the first action. Send the answer again so."
             )
-        made += acts
+        actions += acts
         unsaved = unsaved or (_unsaved(part, target) if not acts and _is_code(part) else "")
     last = next((part for part in reversed(parts) if isinstance(part, Fence) or part.text.strip()), None)
-    if isinstance(last, Line) and _SUBMIT.fullmatch(last.text) and "submit" not in [a.kind for a in made]:
-        made.append(Action(kind="submit"))
-    return made, unsaved
+    if isinstance(last, Line) and _SUBMIT.fullmatch(last.text) and "submit" not in [a.kind for a in actions]:
+        actions.append(Action(kind="submit"))
+    return actions, unsaved
 
 
 def _of_block(block: Fence) -> Iterator[Action]:
@@ -205,7 +205,7 @@ def _is_code(block: Fence) -> bool:
 
 def _sections(parts: Iterable[Fence | Line]) -> dict[str, str]:
     """The parts of a step in an answer: what stands below their headings, the rest is reflection. Blocks that act are left out."""
-    said: dict[str, list[str]] = {}
+    sections: dict[str, list[str]] = {}
     word = "reflection"
     for part in parts:
         if isinstance(part, Fence):
@@ -214,8 +214,8 @@ def _sections(parts: Iterable[Fence | Line]) -> dict[str, str]:
         if title in PARTS:
             word = title
         elif title not in ("action", "actions"):
-            said.setdefault(word, []).append(part.text)
-    texts = {name: "\n".join(lines).strip() for name, lines in said.items()}
+            sections.setdefault(word, []).append(part.text)
+    texts = {name: "\n".join(lines).strip() for name, lines in sections.items()}
     for name, text in texts.items():
         before, _, last = text.rpartition("\n")
         texts[name] = before.strip() if _SUBMIT.fullmatch(last) else text
@@ -226,21 +226,21 @@ def render(step: Step) -> str:
     """An answer in this form from which `read_text` restores the actions of a step. Raises ValueError for an action that it cannot hold:
     `list`, `read` and `grep` are commands of a shell here."""
     pieces = [f"### {name.capitalize()}\n\n{value}" for name in PARTS if (value := getattr(step, name))]
-    for each in step.actions:
-        given = each.arguments
-        if each.kind == "submit":
+    for act in step.actions:
+        arguments = act.arguments
+        if act.kind == "submit":
             pieces.append("SUBMIT")
-        elif each.kind == "run":
-            pieces.append(_block("bash", f"{given['command']}\n"))
-        elif each.kind == "search":
-            pieces.append(_block("search", f"{given['query']}\n"))
-        elif each.kind == "write":
-            pieces.append(_block(_info(given["path"]), given["text"]))
-        elif each.kind == "edit":
-            change = f"{SEARCH}\n{given['old']}{BETWEEN}\n{given['new']}{REPLACE}\n"
-            pieces.append(_block(_info(given["path"]), change))
+        elif act.kind == "run":
+            pieces.append(_block("bash", f"{arguments['command']}\n"))
+        elif act.kind == "search":
+            pieces.append(_block("search", f"{arguments['query']}\n"))
+        elif act.kind == "write":
+            pieces.append(_block(_info(arguments["path"]), arguments["text"]))
+        elif act.kind == "edit":
+            change = f"{SEARCH}\n{arguments['old']}{BETWEEN}\n{arguments['new']}{REPLACE}\n"
+            pieces.append(_block(_info(arguments["path"]), change))
         else:
-            raise ValueError(f"the text form has no {each.kind}")
+            raise ValueError(f"the text form has no {act.kind}")
     return "\n\n".join(pieces) + "\n"
 
 

@@ -67,36 +67,38 @@ def execute(action: Action, workspace: Workspace, search: Search, *, among: int 
 
 
 def _execute(action: Action, workspace: Workspace, search: Search) -> str:
-    given = action.arguments
-    path = given.get("path", ".")
+    arguments = action.arguments
+    path = arguments.get("path", ".")
     if action.kind == "list":
         return "\n".join(workspace.list(path)) or f"No file below {path}."
     if action.kind == "read":
-        wanted = _asked(lines_of, given["lines"]) if "lines" in given else None
+        span = _asked(lines_of, arguments["lines"]) if "lines" in arguments else None
         try:
             text = workspace.read(path)
         except Refused as refused:
             if not str(refused).endswith(" is a directory: list it"):
                 raise
             return f"{path} is a directory. Its files:\n" + "\n".join(workspace.list(path))
-        return _lines(path, text, *wanted) if wanted else text or f"{path} is empty."
+        return _lines(path, text, *span) if span else text or f"{path} is empty."
     if action.kind == "search":
-        return search(given["query"])
+        return search(arguments["query"])
     if action.kind == "grep":
-        return "\n".join(workspace.grep(given["pattern"], path)) or "No line matches."
+        return "\n".join(workspace.grep(arguments["pattern"], path)) or "No line matches."
     if action.kind == "write":
-        text, said = given["text"], ""
+        text, note = arguments["text"], ""
         if text and not text.endswith("\n"):  # only a call can give such a text: the lines of a block are whole
             every = text.count("\n")
             end = "\r\n" if every and text.count("\r\n") == every else "\n"
-            text, said = f"{text}{end}", " A newline was added at its end."
+            text, note = f"{text}{end}", " A newline was added at its end."
         before = _before(workspace, path)
         workspace.write(path, text)
         count = text.count("\n")
-        return f"Wrote {path} ({count} {'line' if count == 1 else 'lines'}).{said}{note_on_change(path, before, text)}"
+        return f"Wrote {path} ({count} {'line' if count == 1 else 'lines'}).{note}{note_on_change(path, before, text)}"
     if action.kind == "edit":
-        everywhere = given.get("replace_all") == "true"
-        return edit(workspace, path, given["old"], given["new"], everywhere=everywhere, whole_lines=action.whole_lines)
+        everywhere = arguments.get("replace_all") == "true"
+        return edit(
+            workspace, path, arguments["old"], arguments["new"], everywhere=everywhere, whole_lines=action.whole_lines
+        )
     raise AssertionError(f"unknown action {action.kind!r}")
 
 

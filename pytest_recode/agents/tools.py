@@ -43,16 +43,16 @@ NO_CALL = (
 def arguments_in(call: ToolCall) -> dict[str, object]:
     """The arguments of a call. Raises ValueError if they are no JSON object; none at all are an empty one."""
     try:
-        given = json.loads(call.arguments or "{}", strict=False, object_pairs_hook=_once)
+        arguments = json.loads(call.arguments or "{}", strict=False, object_pairs_hook=_once)
     except RecursionError:
         raise ValueError("are nested too deeply") from None
     except _TwiceError:
         raise
     except ValueError as error:
         raise ValueError(f"are no JSON ({error})") from None
-    if not isinstance(given, dict):
+    if not isinstance(arguments, dict):
         raise ValueError("are no JSON object")
-    return given
+    return arguments
 
 
 class _TwiceError(ValueError):
@@ -61,11 +61,11 @@ class _TwiceError(ValueError):
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """A JSON object. Raises _TwiceError."""
-    given = dict(pairs)
-    if len(given) < len(pairs):
+    values = dict(pairs)
+    if len(values) < len(pairs):
         twice = next(name for name, _ in pairs if sum(name == other for other, _ in pairs) > 1)
         raise _TwiceError(f"have `{twice[:80]}` twice")
-    return given
+    return values
 
 
 def from_tool_call(call: ToolCall) -> tuple[Action, Mapping[str, str]]:
@@ -73,12 +73,12 @@ def from_tool_call(call: ToolCall) -> tuple[Action, Mapping[str, str]]:
     if call.name not in FORMS:
         raise ValueError(f"There is no tool `{call.name[:80]}`. The tools are {', '.join(FORMS)}. Nothing was done.")
     try:
-        given = arguments_in(call)
+        arguments = arguments_in(call)
     except ValueError as wrong:
         raise ValueError(_use(call.name, f"The arguments of `{call.name}` {wrong}.")) from None
-    parts = {name: said for name in PARTS if isinstance(said := given.get(name), str)}
+    parts = {name: text for name in PARTS if isinstance(text := arguments.get(name), str)}
     try:
-        return action(call.name, {name: value for name, value in given.items() if name not in PARTS}), parts
+        return action(call.name, {name: value for name, value in arguments.items() if name not in PARTS}), parts
     except ValueError as wrong:
         raise ValueError(_use(call.name, f"{wrong}.")) from None
 
@@ -108,15 +108,15 @@ def from_reply(reply: Reply, *, native: bool = True, target: str = ANY_FILE) -> 
     wrong: list[str] = []
     for call in reply.tool_calls:
         try:
-            act, given = from_tool_call(call)
+            act, sections = from_tool_call(call)
         except ValueError as error:
             wrong.append(str(error))
             continue
         wrong.append("")
         actions.append(act)
-        for name, said in given.items():  # of the text, and of each call in order
-            if said and said not in parts.get(name, ""):
-                parts[name] = "\n\n".join(filter(None, (parts.get(name, ""), said)))
+        for name, text in sections.items():  # of the text, and of each call in order
+            if text and text not in parts.get(name, ""):
+                parts[name] = "\n\n".join(filter(None, (parts.get(name, ""), text)))
     if any(wrong):
         return ProtocolError(text=next(filter(None, wrong)), calls=tuple(wrong))
     return Step(**parts, actions=tuple(actions), unsaved=unsaved)

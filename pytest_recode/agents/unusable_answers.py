@@ -19,9 +19,9 @@ def cost_text(in_a_row: int) -> str:
 
 def refusals(read: ProtocolError, cost: str) -> list[str]:
     """A text for each tool call of an unusable answer. The cost of the answer is stated once."""
-    told, cost = [], f"{cost} "
+    texts, cost = [], f"{cost} "
     first = next((number for number, wrong in enumerate(read.calls, 1) if wrong), 0)
     for wrong in read.calls:
-        told.append(f"{cost}{wrong}" if wrong else f"Not done: call {first} of this answer could not be used.")
+        texts.append(f"{cost}{wrong}" if wrong else f"Not done: call {first} of this answer could not be used.")
         cost = "" if wrong else cost
-    return told
+    return texts

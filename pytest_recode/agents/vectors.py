@@ -37,41 +37,41 @@ class Vectors:
     shared: Path | None
     waiting: Waiting
     files: RunFiles = LOCAL
-    _kept: tuple[str, Any] | None = field(default=None, repr=False)
+    _unchanged: tuple[str, Any] | None = field(default=None, repr=False)
     _fresh: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def nearest(
-        self, query: str, kept: Sequence[str], fresh: Sequence[str], most: int
+        self, query: str, unchanged: Sequence[str], fresh: Sequence[str], most: int
     ) -> tuple[tuple[int, ...], Usage]:
-        """The places of the texts that are nearest to `query`, best first, in `kept` followed by `fresh`, and the cost.
+        """The places of the texts that are nearest to `query`, best first, in `unchanged` followed by `fresh`, and the cost.
 
         Raises what `Embedder.embed` raises.
         """
         import numpy as np
 
-        rows, usage = self._of_all(kept)
+        rows, usage = self._of_all(unchanged)
         new = [text for text in dict.fromkeys(fresh) if text not in self._fresh]
-        made, more = _embedded(self.embedder, [*new, query])
-        self._fresh = {text: self._fresh.get(text) for text in fresh} | dict(zip(new, made, strict=False))
+        vectors, more = _embedded(self.embedder, [*new, query])
+        self._fresh = {text: self._fresh.get(text) for text in fresh} | dict(zip(new, vectors, strict=False))
         both = [*rows, *(self._fresh[text] for text in fresh)]
-        if len({len(row) for row in (*both, made[-1])}) > 1:
+        if len({len(row) for row in (*both, vectors[-1])}) > 1:
             raise ModelError(
                 ModelFault.SERVER, self.embedder.name, "its vectors are of another length than they were before"
             )
-        scores = np.asarray(both) @ made[-1]
+        scores = np.asarray(both) @ vectors[-1]
         return tuple(int(place) for place in np.argsort(-scores, kind="stable")[:most]), usage + more
 
     def _of_all(self, texts: Sequence[str]) -> tuple[Any, Usage]:
         if not texts:
             return [], Usage()
         key = hashlib.sha256(json.dumps([self.embedder.name, *texts]).encode()).hexdigest()[:32]
-        if self._kept is not None and self._kept[0] == key:
-            return self._kept[1], Usage()
+        if self._unchanged is not None and self._unchanged[0] == key:
+            return self._unchanged[1], Usage()
         if self.shared is None:
             rows, usage = _embedded(self.embedder, texts)
         else:
             rows, usage = _shared(self.embedder, texts, self.files, self.shared / "retrieval" / key, self.waiting)
-        self._kept = key, rows
+        self._unchanged = key, rows
         return rows, usage
 
 
@@ -101,10 +101,10 @@ def _shared(
         if len({len(row) for row in done}) > 1:
             files.remove(part)
             raise ModelError(ModelFault.SERVER, embedder.name, "its vectors are not all of one length")
-        made = np.stack(done)
-        files.replace(whole, json.dumps({"model": embedder.name, "texts": len(made), "vectors": _packed(made)}))
+        vectors = np.stack(done)
+        files.replace(whole, json.dumps({"model": embedder.name, "texts": len(vectors), "vectors": _packed(vectors)}))
         files.remove(part)
-        return made, usage
+        return vectors, usage
 
 
 def _rows(entry: Any) -> Any:

@@ -29,16 +29,16 @@ def mutated(node: Statement, random: Random, count: int = 1) -> Statement:
 
     If no mistake is possible, the body becomes `raise NotImplementedError`, or the value None.
     """
-    made = copy.deepcopy(node)
+    mutant = copy.deepcopy(node)
     for _ in range(count):
-        found = sites(made)
-        if not found:
+        places = sites(mutant)
+        if not places:
             break
-        kinds = sorted({site.kind for site in found})
+        kinds = sorted({site.kind for site in places})
         kind = random.choice(kinds)  # choose the kind first, so that frequent kinds of places are not preferred
-        random.choice([site for site in found if site.kind == kind]).apply()
-        ast.fix_missing_locations(made)
-    return made if _differs(node, made) else _left_out(node)
+        random.choice([site for site in places if site.kind == kind]).apply()
+        ast.fix_missing_locations(mutant)
+    return mutant if _differs(node, mutant) else _left_out(node)
 
 
 def sites(node: ast.AST) -> list[Site]:
@@ -56,20 +56,20 @@ def _differs(one: ast.AST, other: ast.AST) -> bool:
 
 
 def _left_out(node: Statement) -> Statement:
-    made = copy.deepcopy(node)
-    if isinstance(made, ast.Assign | ast.AnnAssign):
-        made.value = ast.Constant(None)
-        if not _differs(node, made):
-            made.value = ast.Constant(0)
-    elif isinstance(made, ast.ClassDef):
-        made.body = [ast.Pass()]
-        if not _differs(node, made):
-            made.body = [ast.parse("def __init__(self):\n    raise NotImplementedError").body[0]]
+    stub = copy.deepcopy(node)
+    if isinstance(stub, ast.Assign | ast.AnnAssign):
+        stub.value = ast.Constant(None)
+        if not _differs(node, stub):
+            stub.value = ast.Constant(0)
+    elif isinstance(stub, ast.ClassDef):
+        stub.body = [ast.Pass()]
+        if not _differs(node, stub):
+            stub.body = [ast.parse("def __init__(self):\n    raise NotImplementedError").body[0]]
     else:
-        made.body = [ast.parse("raise NotImplementedError").body[0]]
-        if not _differs(node, made):
-            made.body = [ast.parse("return None").body[0]]
-    return ast.fix_missing_locations(made)
+        stub.body = [ast.parse("raise NotImplementedError").body[0]]
+        if not _differs(node, stub):
+            stub.body = [ast.parse("return None").body[0]]
+    return ast.fix_missing_locations(stub)
 
 
 _SKIPPED = (ast.JoinedStr, ast.Raise, ast.While, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Assert)

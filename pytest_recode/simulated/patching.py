@@ -13,16 +13,16 @@ from pytest_recode.simulated.mutations import Definition, Statement
 def find(tree: ast.Module, path: Sequence[str]) -> Statement | None:
     """The statement that defines `path` ("Class", "method"): the last one of that name, as in Python."""
     body: Sequence[ast.stmt] = tree.body
-    found: Statement | None = None
+    statement: Statement | None = None
     for depth, name in enumerate(path):
         if depth:
-            if not isinstance(found, ast.ClassDef):
+            if not isinstance(statement, ast.ClassDef):
                 return None
-            body = found.body
-        found = next((node for node in reversed(body) if name in bound(node)), None)  # type: ignore[assignment]
-        if found is None:
+            body = statement.body
+        statement = next((node for node in reversed(body) if name in bound(node)), None)  # type: ignore[assignment]
+        if statement is None:
             return None
-    return found
+    return statement
 
 
 def bound(node: ast.stmt) -> tuple[str, ...]:
@@ -63,12 +63,12 @@ def lay_in(text: str, code: str, path: Sequence[str]) -> str | None:
     only = correction.body[0] if len(correction.body) == 1 else None
     if len(path) > 1 and isinstance(only, Definition) and only.name == path[-1]:
         method = find(tree, path)
-        made = replaced(text, method, code) if method is not None else text
-        return made if method is not None and tree_of(made) is not None else None
-    made = text
+        new_text = replaced(text, method, code) if method is not None else text
+        return new_text if method is not None and tree_of(new_text) is not None else None
+    new_text = text
     for node in correction.body:
-        made = _put(made, code, node)
-    return made if made != text and tree_of(made) is not None else None
+        new_text = _put(new_text, code, node)
+    return new_text if new_text != text and tree_of(new_text) is not None else None
 
 
 def _put(text: str, code: str, node: ast.stmt) -> str:
