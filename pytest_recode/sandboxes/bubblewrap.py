@@ -100,7 +100,7 @@ class Bubblewrap:
                 env={"PATH": os.environ.get("PATH", os.defpath), MARK: mark(self._context.run)},
                 uid=_stand_in(),
                 pass_fds=list(accounts.values()),
-                each={"kept": [str(part) for part in seen.parts if part.is_relative_to("/tmp")]},
+                common_limits={"visible": [str(part) for part in seen.parts if part.is_relative_to("/tmp")]},
             )
         finally:
             for fd in accounts.values():

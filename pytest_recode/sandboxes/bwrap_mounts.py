@@ -101,12 +101,12 @@ def _made(path: Path, shown: dict[Path, bool]) -> list[str]:
 
 def _interpreter_parts(python: Interpreter) -> list[Path]:
     """The required directories of the interpreter's prefixes. A prefix may also contain other files, such as a project."""
-    found: list[Path] = []
+    directories: list[Path] = []
     for prefix in dict.fromkeys([python.base_prefix.resolve(), python.prefix.resolve()]):
         parts = [prefix / name for name in _PARTS]
-        found += [part for part in parts if part.exists() and not part.is_symlink()]
-        found += [part.resolve() for part in parts if part.is_symlink() and part.exists()]
-    return list(dict.fromkeys(found))
+        directories += [part for part in parts if part.exists() and not part.is_symlink()]
+        directories += [part.resolve() for part in parts if part.is_symlink() and part.exists()]
+    return list(dict.fromkeys(directories))
 
 
 def _links(path: Path) -> Iterator[tuple[Path, str]]:

@@ -49,7 +49,7 @@ _OWN_PIDS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ContainerKind:
     """What a container is created for; launches with equal values can use the same spare container."""
 
     key: WarmKey
@@ -60,13 +60,13 @@ class Wanted:
     pids: int
 
 
-def config(docker: Any, wanted: Wanted, run: str) -> dict[str, Any]:
+def config(docker: Any, kind: ContainerKind, run: str) -> dict[str, Any]:
     from docker.types import LogConfig, Ulimit
 
-    memory = f"{wanted.memory_mb + wanted.disk_mb + _OWN_MB}m"  # the files in a tmpfs count as memory
-    file_size = wanted.disk_mb << 20
+    memory = f"{kind.memory_mb + kind.disk_mb + _OWN_MB}m"  # the files in a tmpfs count as memory
+    file_size = kind.disk_mb << 20
     # `most_files` in inside/runtime/monitor.py: each uses a kilobyte of kernel memory
-    inodes = wanted.disk_mb * 256 + 1024
+    inodes = kind.disk_mb * 256 + 1024
     host_config = docker.create_host_config(
         network_mode="none",
         read_only=True,
@@ -75,12 +75,12 @@ def config(docker: Any, wanted: Wanted, run: str) -> dict[str, Any]:
         mem_limit=memory,
         memswap_limit=memory,
         nano_cpus=10**9,
-        pids_limit=wanted.pids + _OWN_PIDS,
+        pids_limit=kind.pids + _OWN_PIDS,
         tmpfs={
-            "/tmp": f"rw,exec,nosuid,nodev,mode=1777,size={wanted.disk_mb}m,nr_inodes={inodes}",
+            "/tmp": f"rw,exec,nosuid,nodev,mode=1777,size={kind.disk_mb}m,nr_inodes={inodes}",
             # no terminals: threads of the kernel, which no limit counts, do the work of one
             "/dev/pts": "ro,noexec,nosuid,nodev,size=4k",
-            "/dev/shm": f"rw,noexec,nosuid,nodev,mode=1777,size={min(64, wanted.disk_mb)}m,nr_inodes={inodes}",
+            "/dev/shm": f"rw,noexec,nosuid,nodev,mode=1777,size={min(64, kind.disk_mb)}m,nr_inodes={inodes}",
         },
         ulimits=[
             Ulimit(name="core", soft=0, hard=0),
@@ -90,10 +90,10 @@ def config(docker: Any, wanted: Wanted, run: str) -> dict[str, Any]:
         log_config=LogConfig(type="none"),
         auto_remove=True,
     )
-    if not wanted.key.persistent:
+    if not kind.key.persistent:
         host_config["MaskedPaths"] = [*_HIDDEN_OF_SYS, *(f"/proc/{name}" for name in _HIDDEN)]
     config: dict[str, Any] = docker.create_container_config(
-        image=wanted.image,
+        image=kind.image,
         command=[],
         entrypoint=["python3", "-s", "-B", "-c", source("runtime.bootstrap")],
         user=_NOBODY,

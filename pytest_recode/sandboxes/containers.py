@@ -16,7 +16,7 @@ from pytest_recode.inside.runtime.monitor import ASKED
 from pytest_recode.inside.runtime.starvation import Sample
 from pytest_recode.sandboxes import send_all, waiting
 from pytest_recode.sandboxes.addresses import on
-from pytest_recode.sandboxes.container_config import Wanted, config
+from pytest_recode.sandboxes.container_config import ContainerKind, config
 from pytest_recode.sandboxes.daemon import API_SECONDS, answering, client, connected, now
 from pytest_recode.sandboxes.shipping import boot_message, limits_message
 from pytest_recode.sandboxes.warm import WAITED_SECONDS, WARM_SECONDS
@@ -38,12 +38,12 @@ class ContainerGone(Exception):
 class Container:
     """A `Connection` over the stream that Docker attaches: standard output carries the data, standard error the report."""
 
-    def __init__(self, wanted: Wanted, run: str, address: str = "") -> None:
+    def __init__(self, kind: ContainerKind, run: str, address: str = "") -> None:
         """Start the container without waiting for its imports. Raises `UserError` for an image without Python, and `SandboxError`."""
         import docker.errors
 
         self._address = address  # of the daemon
-        self._image = wanted.image_name
+        self._image = kind.image_name
         self._how: str | None = None
         self._raw = b""  # received, not yet taken
         self._at = 0  # offset of the first byte not taken
@@ -58,13 +58,13 @@ class Container:
         self._response: Any = None  # the HTTP response that owns the socket
         self._over = False  # whether the stream has ended
         # Otherwise the first process is the program, which may end without a report
-        self._reports = not wanted.key.persistent
+        self._reports = not kind.key.persistent
         self._begun = False
         with answering(address):
             self._docker = client(address)
         try:
             with answering(address):
-                self._create(wanted, run)
+                self._create(kind, run)
         except BaseException as exc:
             with suppress(SandboxError):  # the original error is more useful
                 self.kill()
@@ -77,8 +77,8 @@ class Container:
                 f"docker{on(self._address)} could not start a container of {self._image}: {reason}"
             ) from exc
 
-    def _create(self, wanted: Wanted, run: str) -> None:
-        self.id = self._docker.create_container_from_config(config(self._docker, wanted, run))["Id"]
+    def _create(self, kind: ContainerKind, run: str) -> None:
+        self.id = self._docker.create_container_from_config(config(self._docker, kind, run))["Id"]
         # The SDK returns a reader; take the connection itself
         attached = self._docker.attach_socket(self.id, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
         self._response = getattr(attached, "_response", None)
@@ -86,10 +86,10 @@ class Container:
         self._socket.setblocking(False)
         self._docker.start(self.id)
         self._started = True
-        limits = Limits(memory_mb=wanted.memory_mb, disk_mb=wanted.disk_mb, pids=wanted.pids)
-        setup = {"limits": limits_message(limits, persistent=wanted.key.persistent)}
+        limits = Limits(memory_mb=kind.memory_mb, disk_mb=kind.disk_mb, pids=kind.pids)
+        setup = {"limits": limits_message(limits, persistent=kind.key.persistent)}
         with suppress(ConnectionError):  # `begin` reports the error
-            self.send(boot_message("container_init", wanted.key, setup), time.monotonic() + API_SECONDS)
+            self.send(boot_message("container_init", kind.key, setup), time.monotonic() + API_SECONDS)
 
     def begin(self) -> None:
         """Wait for the imports, then start the program.
@@ -185,7 +185,7 @@ class Container:
         """Whether the container is paused, or was paused while its program ran."""
         import docker.errors
 
-        wanted = {"container": self.id, "event": "pause"}
+        filters = {"container": self.id, "event": "pause"}
         with answering(self._address):
             try:
                 if self._docker.inspect_container(self.id)["State"]["Paused"]:
@@ -193,7 +193,7 @@ class Container:
             except docker.errors.NotFound:
                 return False
             until = f"{now(self._docker):.6f}"  # without `until`, the daemon would wait for new events
-            events = self._docker.events(since=1, until=until, filters=wanted, decode=True)
+            events = self._docker.events(since=1, until=until, filters=filters, decode=True)
             try:
                 return next(iter(events), None) is not None
             finally:

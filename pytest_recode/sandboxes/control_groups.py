@@ -69,29 +69,29 @@ class Group:
 def make(limits: Limits) -> Group | None:
     """Make the group of one launch. None if no group can be made."""
     name = str(next(_numbers))
-    made: list[Path] = []
+    directories: list[Path] = []
     opened: list[int] = []
     counters: dict[str, int] = {}
     try:
-        for each in hierarchies():
-            directory = _run_directory(each) / name
+        for hierarchy in hierarchies():
+            directory = _run_directory(hierarchy) / name
             directory.mkdir()
-            made.append(directory)
-            if "memory" in each.controllers:
-                _limit_memory(each.version, directory, (limits.memory_mb + limits.disk_mb + _OWN_MB) << 20)
-                file = "memory.oom_control" if each.version == 1 else "memory.events"
+            directories.append(directory)
+            if "memory" in hierarchy.controllers:
+                _limit_memory(hierarchy.version, directory, (limits.memory_mb + limits.disk_mb + _OWN_MB) << 20)
+                file = "memory.oom_control" if hierarchy.version == 1 else "memory.events"
                 counters["kills"] = os.open(directory / file, os.O_RDONLY)
-            if "cpu" in each.controllers:
+            if "cpu" in hierarchy.controllers:
                 with suppress(FileNotFoundError):  # version 1 may count in another hierarchy
-                    file = "cpuacct.usage" if each.version == 1 else "cpu.stat"
+                    file = "cpuacct.usage" if hierarchy.version == 1 else "cpu.stat"
                     counters["cpu"] = os.open(directory / file, os.O_RDONLY)
             opened.append(os.open(directory / "cgroup.procs", os.O_WRONLY))
     except OSError:
-        group = Group(directories=tuple(made), counters=counters, joins=tuple(opened))
+        group = Group(directories=tuple(directories), counters=counters, joins=tuple(opened))
         group.close()
         group.remove()
         return None
-    return Group(directories=tuple(made), counters=counters, joins=tuple(opened)) if made else None
+    return Group(directories=tuple(directories), counters=counters, joins=tuple(opened)) if directories else None
 
 
 def memory_limit() -> str:
@@ -111,11 +111,11 @@ def hierarchies() -> tuple[Hierarchy, ...]:
     if not sys.platform.startswith("linux"):
         return ()
     mounts, own = Path("/proc/self/mountinfo").read_text(), Path("/proc/self/cgroup").read_text()
-    found: dict[str, Hierarchy] = {}
-    for each in candidates(mounts, own):
-        if not set(each.controllers) & set(found) and _usable(each):
-            found |= dict.fromkeys(each.controllers, each)
-    return tuple(dict.fromkeys(found.values()))
+    by_controller: dict[str, Hierarchy] = {}
+    for hierarchy in candidates(mounts, own):
+        if not set(hierarchy.controllers) & set(by_controller) and _usable(hierarchy):
+            by_controller |= dict.fromkeys(hierarchy.controllers, hierarchy)
+    return tuple(dict.fromkeys(by_controller.values()))
 
 
 def candidates(mounts: str, own: str) -> Iterator[Hierarchy]:

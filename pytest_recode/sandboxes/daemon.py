@@ -78,12 +78,12 @@ def _kind() -> Any:
             """Called by requests when it creates a session."""
 
         def merge_environment_settings(self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
-            found = super().merge_environment_settings(url, proxies, stream, verify, cert)
-            found["proxies"] = {**_proxies(url), **found["proxies"]}
-            if found["verify"] is True:
+            settings = super().merge_environment_settings(url, proxies, stream, verify, cert)
+            settings["proxies"] = {**_proxies(url), **settings["proxies"]}
+            if settings["verify"] is True:
                 bundles = (os.environ.get(name) for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"))
-                found["verify"] = next(filter(None, bundles), True)
-            return found
+                settings["verify"] = next(filter(None, bundles), True)
+            return settings
 
     return Client
 

@@ -16,7 +16,7 @@ from pytest_recode.faults import SandboxError, UserError
 from pytest_recode.owned_directory import alive
 from pytest_recode.sandboxes import Connection, Program, SandboxContext, SandboxKind, ssh_tunnel
 from pytest_recode.sandboxes.addresses import in_use, on, shown
-from pytest_recode.sandboxes.container_config import HOST, LABEL, OWNER, Wanted
+from pytest_recode.sandboxes.container_config import HOST, LABEL, OWNER, ContainerKind
 from pytest_recode.sandboxes.containers import Container, ContainerGone
 from pytest_recode.sandboxes.daemon import client, connected, host, unanswered, wait_removed
 from pytest_recode.sandboxes.images import BASE, base_image, has_image, image_for
@@ -45,8 +45,10 @@ class Docker:
         self._address = context.host
         self.host = shown(in_use(context.host))
         self._images: dict[Environment, str] = {}
-        self._spares: OrderedDict[Wanted, deque[_Spare]] = OrderedDict()  # the most recently launched kind is last
-        self._wished: dict[Wanted, int] = {}
+        self._spares: OrderedDict[ContainerKind, deque[_Spare]] = (
+            OrderedDict()
+        )  # the most recently launched kind is last
+        self._wished: dict[ContainerKind, int] = {}
         self._running = 0  # launches of programs that are not persistent
         self._started: deque[str] = deque(maxlen=_REMEMBERED)
         self._closed = False
@@ -56,7 +58,7 @@ class Docker:
         self._image(environment)
 
     def launch(self, program: Program, environment: Environment, limits: Limits) -> Connection:
-        wanted = Wanted(
+        kind = ContainerKind(
             key=WarmKey.of(program, environment, ""),
             image=self._image(environment),
             image_name=environment.image or str(environment.dockerfile or self._context.image or BASE),
@@ -65,13 +67,13 @@ class Docker:
             pids=limits.pids,
         )
         try:
-            container = self._next(wanted).take()
+            container = self._next(kind).take()
         except ContainerGone:  # it ended before use: try once more
             try:
-                container = self._spare(wanted).take()
+                container = self._spare(kind).take()
             except ContainerGone as exc:
                 raise SandboxError(
-                    f"a container of {wanted.image_name}{on(self._address)} ended before its program started: {exc}"
+                    f"a container of {kind.image_name}{on(self._address)} ended before its program started: {exc}"
                 ) from exc
         with self._lock:
             self._running += not program.persistent
@@ -84,24 +86,24 @@ class Docker:
             self._closed = True
             spares = [spare for kept in self._spares.values() for spare in kept]
             self._spares.clear()
-        with ExitStack() as each:  # takes every step, even if one fails
-            each.callback(ssh_tunnel.close, in_use(self._address))
-            each.callback(self._wait_removed)
-            each.callback(_drop, spares)
+        with ExitStack() as steps:  # takes every step, even if one fails
+            steps.callback(ssh_tunnel.close, in_use(self._address))
+            steps.callback(self._wait_removed)
+            steps.callback(_drop, spares)
 
     def _wait_removed(self) -> None:
         started = [self._started.popleft() for _ in range(len(self._started))]
         if started:
             wait_removed(started, self._address)
 
-    def _next(self, wanted: Wanted) -> _Spare:
+    def _next(self, kind: ContainerKind) -> _Spare:
         with self._lock:
-            kept = self._spares.setdefault(wanted, deque())
-            self._spares.move_to_end(wanted)
-            if kept:
-                return kept.popleft()
-            self._wished[wanted] = min(self._wished.get(wanted, 0) + 1, _MOST_OF_A_KIND)
-            return self._spare(wanted)
+            spares = self._spares.setdefault(kind, deque())
+            self._spares.move_to_end(kind)
+            if spares:
+                return spares.popleft()
+            self._wished[kind] = min(self._wished.get(kind, 0) + 1, _MOST_OF_A_KIND)
+            return self._spare(kind)
 
     def _ended(self, persistent: bool) -> None:
         with self._lock:
@@ -109,17 +111,17 @@ class Docker:
             if self._running or self._closed:
                 return
             while len(self._spares) > _KINDS:
-                wanted, kept = self._spares.popitem(last=False)
-                self._wished.pop(wanted, None)
-                for spare in kept:
+                kind, spares = self._spares.popitem(last=False)
+                self._wished.pop(kind, None)
+                for spare in spares:
                     spare.drop()
-            for wanted, kept in self._spares.items():
-                while len(kept) < self._wished.get(wanted, 0):
-                    kept.append(self._spare(wanted))
+            for kind, spares in self._spares.items():
+                while len(spares) < self._wished.get(kind, 0):
+                    spares.append(self._spare(kind))
 
-    def _spare(self, wanted: Wanted) -> _Spare:
+    def _spare(self, kind: ContainerKind) -> _Spare:
         def make() -> Container:
-            container = Container(wanted, self._context.run, self._address)
+            container = Container(kind, self._context.run, self._address)
             self._started.append(container.id)
             return container
 
@@ -136,7 +138,7 @@ class _Spare:
     """A container that a background thread starts."""
 
     def __init__(self, make: Callable[[], Container]) -> None:
-        self._found: Container | None = None
+        self._container: Container | None = None
         self._fault: Exception | None = None
         self._thread = threading.Thread(target=self._start, args=(make,), daemon=True, name="recode-spare")
         self._thread.start()
@@ -144,24 +146,24 @@ class _Spare:
     def take(self) -> Container:
         """Wait for the container and start its program. Raises what its start raised, `ContainerGone`, and `UserError`."""
         self._thread.join()
-        if self._found is None:
+        if self._container is None:
             assert self._fault is not None
             raise self._fault
         try:
-            self._found.begin()
+            self._container.begin()
         except BaseException:
-            self._found.kill()
+            self._container.kill()
             raise
-        return self._found
+        return self._container
 
     def drop(self) -> None:
         self._thread.join()
-        if self._found is not None:
-            self._found.kill()
+        if self._container is not None:
+            self._container.kill()
 
     def _start(self, make: Callable[[], Container]) -> None:
         try:
-            self._found = make()
+            self._container = make()
         except Exception as exc:  # noqa: BLE001 - raised again in `take`
             self._fault = exc
 
@@ -219,14 +221,14 @@ def reap(context: SandboxContext) -> None:
     import docker.errors
 
     with connected(context.host) as daemon:
-        for found in daemon.containers(all=True, filters={"label": [f"{LABEL}=1", f"{HOST}={host()}"]}):
-            if not alive(found["Labels"].get(OWNER, "")):
+        for container in daemon.containers(all=True, filters={"label": [f"{LABEL}=1", f"{HOST}={host()}"]}):
+            if not alive(container["Labels"].get(OWNER, "")):
                 try:
-                    daemon.remove_container(found["Id"], force=True, v=True)
+                    daemon.remove_container(container["Id"], force=True, v=True)
                 except docker.errors.APIError as exc:
                     if exc.status_code not in (404, 409):  # removed, or being removed
                         raise SandboxError(
-                            f"docker{on(context.host)} could not remove container {found['Id'][:12]}: {exc}"
+                            f"docker{on(context.host)} could not remove container {container['Id'][:12]}: {exc}"
                         ) from exc
     ssh_tunnel.close(in_use(context.host))
 

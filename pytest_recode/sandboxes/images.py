@@ -72,10 +72,10 @@ def image_for(client: Any, environment: Environment, base: str) -> str:
         )
         what = f"--recode-env={name}={environment.image}" if name else f"environment.image: {environment.image}"
         next_step = f"build it, or pull it on a machine with a network, or {alternative}"
-        found = _present(client, environment.image, what, next_step)
+        image = _present(client, environment.image, what, next_step)
     else:
-        found = base_image(client, base)
-    return _layered(client, found, environment.image or base or BASE, environment.requirements)
+        image = base_image(client, base)
+    return _layered(client, image, environment.image or base or BASE, environment.requirements)
 
 
 def base_image(client: Any, name: str, notify: Callable[[str], None] = LOG.warning) -> str:
@@ -158,11 +158,11 @@ def _built(client: Any, kind: str, files: dict[str, bytes], dockerfile: str, bla
     for path, data in sorted(files.items()):
         digest.update(f"\0{path}\0{len(data)}\0".encode() + data)
     tag = f"pytest-recode/{kind}:{digest.hexdigest()[:24]}"
-    found = _find(client, tag)
-    if found is None:
+    image = _find(client, tag)
+    if image is None:
         with _one_builder(client.address):
-            found = _find(client, tag) or _build(client, files, dockerfile, tag, blame)
-    return found
+            image = _find(client, tag) or _build(client, files, dockerfile, tag, blame)
+    return image
 
 
 def _find(client: Any, tag: str) -> str | None:

@@ -19,7 +19,7 @@ def mark(run: str) -> str:
 
 
 def reap_processes() -> None:
-    wanted = f"{MARK}=".encode()
+    prefix = f"{MARK}=".encode()
     for directory in Path("/proc").iterdir():
         if not directory.name.isdigit():
             continue
@@ -28,7 +28,7 @@ def reap_processes() -> None:
         except OSError:  # ended, or of another user
             continue
         for variable in variables:
-            if variable.startswith(wanted) and not alive(variable[len(wanted) :].decode("utf-8", "replace")):
+            if variable.startswith(prefix) and not alive(variable[len(prefix) :].decode("utf-8", "replace")):
                 _kill(int(directory.name))
 
 

@@ -72,7 +72,9 @@ class Process:
     def _start(self, key: WarmKey) -> WarmParent:
         python = interpreter(key.python)
         env = {**environment_variables(python, "/nonexistent"), MARK: mark(self._context.run)}
-        return start_parent([str(python.executable)], key, mode="plain", env=env, each={"users": users(python)})
+        return start_parent(
+            [str(python.executable)], key, mode="plain", env=env, common_limits={"users": users(python)}
+        )
 
 
 ROOM = 16 << 20

@@ -27,10 +27,10 @@ def wanted(path: Path, version: str = "") -> list[Requirement]:
     Options of pip, URLs and requirements for other platforms are ignored. Raises `UserError` if the file cannot be read.
     """
     python = {"python_version": version} if version else {}
-    found = map(_requirement, lines(path))
+    entries = map(_requirement, lines(path))
     return [
         each
-        for each in found
+        for each in entries
         if each is not None and each.url is None and (each.marker is None or each.marker.evaluate(python))
     ]
 
@@ -76,14 +76,14 @@ def unmet(python: Interpreter, path: Path) -> tuple[tuple[Requirement, str], ...
 
     Reads the metadata in the directories that `python` imports from, without starting a process. Raises `UserError`.
     """
-    found = []
+    failures = []
     for requirement in wanted(path, python.version):
         versions = set(_versions(python, requirement.name))
         if not versions:
-            found.append((requirement, ""))
+            failures.append((requirement, ""))
         elif not any(requirement.specifier.contains(each, prereleases=True) for each in versions):
-            found.append((requirement, sorted(versions)[0]))
-    return tuple(found)
+            failures.append((requirement, sorted(versions)[0]))
+    return tuple(failures)
 
 
 def _versions(python: Interpreter, name: str) -> Iterator[str]:

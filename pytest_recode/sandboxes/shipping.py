@@ -71,26 +71,26 @@ def modules_for(entry: str) -> Mapping[str, str]:
     return found
 
 
-def _collect(module: str, found: dict[str, str], skip: str) -> None:
+def _collect(module: str, sources: dict[str, str], skip: str) -> None:
     for name in imports(module):
-        if _NAME.format(name) not in found and not (skip and name.startswith(skip)):
-            _collect(name, found, skip)
-    found[_NAME.format(module)] = source(module)
+        if _NAME.format(name) not in sources and not (skip and name.startswith(skip)):
+            _collect(name, sources, skip)
+    sources[_NAME.format(module)] = source(module)
 
 
 def imports(module: str) -> list[str]:
     """The modules below `inside/` that `module` imports by unindented relative imports. A regular expression is faster than parsing."""
-    found = []
+    modules = []
     for dots, base, names in _IMPORT.findall(source(module)):
         above = module.split(".")[: -len(dots)]
         package = ".".join([*above, *filter(None, [base])])
         if package and _path(package).is_file():
-            found.append(package)
+            modules.append(package)
         else:
-            found += [
+            modules += [
                 ".".join(filter(None, [package, name])) for name in re.findall(r"\w+", re.sub(r" as \w+", "", names))
             ]
-    return found
+    return modules
 
 
 def program(name: str, entry: str, *, persistent: bool = False) -> Program:

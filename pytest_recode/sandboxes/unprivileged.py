@@ -44,7 +44,7 @@ def users(python: Interpreter) -> list[int | None]:
 def _ids() -> tuple[int, int] | None:
     """User ids that no account has, where there are as many: those of a container may be few, the upper half of a range."""
     ranges = [list(map(int, line.split())) for line in Path("/proc/self/uid_map").read_text().splitlines()]
-    first, _, count = max(ranges, key=lambda each: each[2])
+    first, _, count = max(ranges, key=lambda row: row[2])
     if first <= _FIRST and first + count >= _FIRST + _COUNT:
         return _FIRST, _COUNT
     return (first + count // 2, count // 2) if count >= 1 << 12 else None

@@ -50,16 +50,16 @@ class WarmParent:
         *,
         mode: Mode,
         persistent: bool,
-        each: Mapping[str, Any],
+        common_limits: Mapping[str, Any],
         first: tuple[WarmParent, int] | None = None,
     ) -> None:
-        """`first`: of a second parent, the one from which it was forked, and its number there. `each`: as in `start_parent`."""
+        """`first`: of a second parent, the one from which it was forked, and its number there. `common_limits`: as in `start_parent`."""
         self._control = control
         self._root = root
         self._first = first
         self._changed = threading.Condition()  # protects what follows; notified after each message
         self._hearing = False  # whether a thread waits for a message; the others wait for that thread
-        self._each = each
+        self._common_limits = common_limits
         self._numbers = 0
         self._ready = False
         self._fault: dict[str, Any] | None = None
@@ -74,9 +74,9 @@ class WarmParent:
 
     def prepare(self, preparation: bytes, limits: Limits, directory: str = "") -> WarmParent:
         """Fork a second parent that calls `prepare(preparation)`. Does not wait for it. Raises `ParentGone`."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        own_end, far_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            with theirs, tempfile.TemporaryFile() as file:
+            with far_end, tempfile.TemporaryFile() as file:
                 file.write(preparation)
                 file.flush()
                 file.seek(0)
@@ -84,12 +84,17 @@ class WarmParent:
                     self._numbers += 1
                     number = self._numbers
                     message = json.dumps({"prepare": number, "limits": self._limits(limits, directory)}).encode()
-                    socket.send_fds(self._control, [message], [theirs.fileno(), file.fileno()])
+                    socket.send_fds(self._control, [message], [far_end.fileno(), file.fileno()])
         except OSError as exc:
-            ours.close()
+            own_end.close()
             raise ParentGone(self.last_words()) from exc
         return WarmParent(
-            ours, self._root, mode=self._mode, persistent=self._persistent, each=self._each, first=(self, number)
+            own_end,
+            self._root,
+            mode=self._mode,
+            persistent=self._persistent,
+            common_limits=self._common_limits,
+            first=(self, number),
         )
 
     def wait_ready(self) -> None:
@@ -104,7 +109,7 @@ class WarmParent:
     def launch(self, limits: Limits, directory: str = "") -> LocalConnection:
         """Start a program. Raises `ParentGone`, and `WallsError` if its isolation cannot be set up."""
         group = control_groups.make(limits)
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        own_end, far_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             with self._changed:
                 self._numbers += 1
@@ -114,10 +119,10 @@ class WarmParent:
                     "counts": [] if group is None else [*group.counters],
                 }
                 message = json.dumps({"launch": number, "limits": fields}).encode()
-                with theirs:
+                with far_end:
                     try:
                         files = [] if group is None else group.descriptors()
-                        socket.send_fds(self._control, [message], [theirs.fileno(), *files])
+                        socket.send_fds(self._control, [message], [far_end.fileno(), *files])
                     except OSError as exc:
                         raise ParentGone(self.last_words()) from exc
                     finally:
@@ -138,9 +143,11 @@ class WarmParent:
             if fault is not None:
                 raise WallsError(fault)
         except BaseException:
-            ours.close()
+            own_end.close()
             raise
-        return LocalConnection(ours, lambda grace: self.end(number, grace), self._release, lambda: self.waited(number))
+        return LocalConnection(
+            own_end, lambda grace: self.end(number, grace), self._release, lambda: self.waited(number)
+        )
 
     def _release(self) -> None:
         """Called after a launch: closes a parent that was started for a single launch."""
@@ -243,7 +250,7 @@ class WarmParent:
 
     def _limits(self, limits: Limits, directory: str) -> dict[str, Any]:
         message = limits_message(limits, persistent=self._persistent)
-        return {**message, "directory": directory, **self._each}
+        return {**message, "directory": directory, **self._common_limits}
 
     def _hear_until(self, done: Callable[[], bool], seconds: float) -> None:
         """Wait until `done()`, with the lock held, which is free during the wait: other threads launch and end meanwhile."""
@@ -300,19 +307,19 @@ def start_parent(
     env: Mapping[str, str],
     uid: int | None = None,
     pass_fds: Sequence[int] = (),
-    each: Mapping[str, Any] = MappingProxyType({}),
+    common_limits: Mapping[str, Any] = MappingProxyType({}),
 ) -> WarmParent:
     """Start a first warm parent. `argv` must end with an interpreter. Does not wait for its imports.
 
-    Mode "alone": the parent serves one launch and ends with it. `each`: fields of monitor.py's `Limits` that all launches share.
+    Mode "alone": the parent serves one launch and ends with it. `common_limits`: fields of monitor.py's `Limits` that all launches share.
     """
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    own_end, far_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
-        setup = {"control": theirs.fileno(), "uid": uid, "mode": mode}
-        root = Root(argv, boot_message("fork_server", key, setup), env, [theirs.fileno(), *pass_fds])
+        setup = {"control": far_end.fileno(), "uid": uid, "mode": mode}
+        root = Root(argv, boot_message("fork_server", key, setup), env, [far_end.fileno(), *pass_fds])
     except BaseException:
-        ours.close()
+        own_end.close()
         raise
     finally:
-        theirs.close()
-    return WarmParent(ours, root, mode=mode, persistent=key.persistent, each=each)
+        far_end.close()
+    return WarmParent(own_end, root, mode=mode, persistent=key.persistent, common_limits=common_limits)

@@ -42,8 +42,8 @@ def error(request: dict[str, Any]) -> Any:
     bases = tuple(getattr(builtins, name) for name in request["bases"])
     kind: Any = type(request["type"], bases, {"__str__": lambda _: "raised by a function of the test"})
     try:
-        made = kind.__new__(kind)
+        instance = kind.__new__(kind)
     except TypeError:  # a group: its exceptions stay with the test, as its message
-        made = kind.__new__(kind, "", [Exception("raised by a function of the test")])
-    made._recode_callback = request["number"]
-    return made
+        instance = kind.__new__(kind, "", [Exception("raised by a function of the test")])
+    instance._recode_callback = request["number"]
+    return instance

@@ -31,19 +31,19 @@ class OwnFiles:
         return lines[number - 1].strip()[:200] if 0 < number <= len(lines) else ""
 
     def frames(self, error: BaseException) -> list[str]:
-        found = []
+        lines = []
         trace = error.__traceback__
         while trace is not None:
             code = trace.tb_frame.f_code
             path = self.path_of(code.co_filename)
             if path is not None:
                 line = self.line(path, trace.tb_lineno)
-                found.append(f"{path}:{trace.tb_lineno} in {code.co_name}: {line}")
+                lines.append(f"{path}:{trace.tb_lineno} in {code.co_name}: {line}")
             trace = trace.tb_next
         if isinstance(error, SyntaxError) and error.filename and (path := self.path_of(error.filename)):
             number = error.lineno or 0
-            found.append(f"{path}:{number}: {self.line(path, number)}")
-        if len(found) > MAX_FRAMES:
-            left = len(found) - MAX_FRAMES
-            found[5 : 5 + left] = [f"... {left} more frames ..."]
-        return found
+            lines.append(f"{path}:{number}: {self.line(path, number)}")
+        if len(lines) > MAX_FRAMES:
+            left = len(lines) - MAX_FRAMES
+            lines[5 : 5 + left] = [f"... {left} more frames ..."]
+        return lines

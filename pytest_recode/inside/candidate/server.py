@@ -305,10 +305,10 @@ def _generator(kind: str, text: str) -> Any:
 
     state = json.loads(text)
     seeds = state.pop("seeds", None)
-    made = getattr(np.random, state["bit_generator"])
-    bits = made() if seeds is None else made(np.random.SeedSequence(**seeds))
+    bit_generator = getattr(np.random, state["bit_generator"])
+    bits = bit_generator() if seeds is None else bit_generator(np.random.SeedSequence(**seeds))
     bits.state = state
-    made = getattr(np.random, kind)(bits)
+    generator = getattr(np.random, kind)(bits)
     if kind == "RandomState":
-        made.set_state(state)  # with the normal number that it holds in reserve
-    return made
+        generator.set_state(state)  # with the normal number that it holds in reserve
+    return generator

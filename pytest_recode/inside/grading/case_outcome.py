@@ -45,8 +45,8 @@ def interface_of(item: pytest.Item, interfaces: list[str]) -> tuple[str, str]:
     return name, f"{case_id(item.nodeid)} {wrong}" if wrong else ""
 
 
-def missing_fixture(items: list[pytest.Item], ours: tuple[str, ...] = ()) -> str:
-    """Name the first test that asks for a fixture that does not exist, and what to do; "" if no test does. `ours`: the fixtures of the grader.
+def missing_fixture(items: list[pytest.Item], grader_fixtures: tuple[str, ...] = ()) -> str:
+    """Name the first test that asks for a fixture that does not exist, and what to do; "" if no test does. `grader_fixtures`: the fixtures of the grader.
 
     Checked at collection, before an agent works on the task. pytest would notice it when the test runs.
     """
@@ -54,24 +54,24 @@ def missing_fixture(items: list[pytest.Item], ours: tuple[str, ...] = ()) -> str
         known = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", None)
         if known is None:
             continue  # not a test function
-        given = {"request", *getattr(item, "funcargs", {})}
+        arguments = {"request", *getattr(item, "funcargs", {})}
         for spec in ("params", "funcargs"):  # pytest 7 has values of `parametrize` in the second
-            given.update(getattr(getattr(item, "callspec", None), spec, {}))
+            arguments.update(getattr(getattr(item, "callspec", None), spec, {}))
         for name in getattr(item, "fixturenames", ()):
-            if name not in known and name not in given:
-                return f"{case_id(item.nodeid)} asks for the fixture `{name}`, {_where_to_find(name, ours)}"
+            if name not in known and name not in arguments:
+                return f"{case_id(item.nodeid)} asks for the fixture `{name}`, {_where_to_find(name, grader_fixtures)}"
     return ""
 
 
-def _where_to_find(fixture: str, ours: tuple[str, ...]) -> str:
+def _where_to_find(fixture: str, grader_fixtures: tuple[str, ...]) -> str:
     if fixture == "subtests":
         return (
             f"which pytest has from version 9.0 on, and {sys.executable} has pytest {pytest.__version__}: install "
             "pytest 9 there, or use `pytest.mark.parametrize` or `unittest.TestCase.subTest`"
         )
-    near = difflib.get_close_matches(fixture, ours, 1)
+    near = difflib.get_close_matches(fixture, grader_fixtures, 1)
     meant = f" (did you mean {near[0]}?)" if near else ""
-    choices = f" (there are {', '.join(ours)}, and those of pytest)" if ours else ""
+    choices = f" (there are {', '.join(grader_fixtures)}, and those of pytest)" if grader_fixtures else ""
     return f"which does not exist{meant}: correct the name{choices}, or define the fixture in the hidden tests"
 
 

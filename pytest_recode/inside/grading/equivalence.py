@@ -143,11 +143,11 @@ class _Comparison:
             self.compare(actual[found[value_kinds.as_key(key)]], value, f"{path}[{value_kinds.show(key)}]", None)
 
     def _same_keys(self, actual: Any, expected: Any, path: str, what: str) -> dict[Any, Any]:
-        found, wanted = ({value_kinds.as_key(key): key for key in keys} for keys in (actual, expected))
-        if len(actual) != len(found) and len(actual) != len(expected):  # several NaN
+        actual_keys, expected_keys = ({value_kinds.as_key(key): key for key in keys} for keys in (actual, expected))
+        if len(actual) != len(actual_keys) and len(actual) != len(expected):  # several NaN
             raise Mismatch("keys", f"{path} has {len(actual)} {what}, expected {len(expected)}")
-        missing = [value_kinds.show(wanted[key]) for key in wanted if key not in found]
-        extra = [value_kinds.show(found[key]) for key in found if key not in wanted]
+        missing = [value_kinds.show(expected_keys[key]) for key in expected_keys if key not in actual_keys]
+        extra = [value_kinds.show(actual_keys[key]) for key in actual_keys if key not in expected_keys]
         if missing or extra:
             parts = [
                 f"{word} {', '.join(sorted(keys)[:5])}"
@@ -155,7 +155,7 @@ class _Comparison:
                 if keys
             ]
             raise Mismatch("keys", f"{path} has other {what}: it {' and '.join(parts)}")
-        return found
+        return actual_keys
 
     def _numbers(self, actual: Any, expected: Any, path: str, scale: float | None) -> None:
         kinds = [bool if isinstance(x, bool) else value_kinds.plain_type(x) for x in (actual, expected)]
@@ -168,30 +168,33 @@ class _Comparison:
                 )
             return
         try:
-            found, wanted = complex(actual), complex(expected)
+            actual_number, expected_number = complex(actual), complex(expected)
         except OverflowError:
-            found, wanted = complex(0 if actual == expected else math.inf), 0j
-        size = value_kinds.size(wanted)
-        if math.isfinite(size) and math.isfinite(value_kinds.size(found)):
-            error, allowed = value_kinds.size(found - wanted), self._allowed(size, scale)
+            actual_number, expected_number = complex(0 if actual == expected else math.inf), 0j
+        size = value_kinds.size(expected_number)
+        if math.isfinite(size) and math.isfinite(value_kinds.size(actual_number)):
+            error, allowed = value_kinds.size(actual_number - expected_number), self._allowed(size, scale)
             if not error <= allowed or math.isinf(error):
-                relative = f", relative error {error / size:.3g}" if wanted else ""
+                relative = f", relative error {error / size:.3g}" if expected_number else ""
                 raise Mismatch(
                     "mismatch",
                     f"{path} is {value_kinds.show(actual)}, expected {value_kinds.show(expected)}: "
                     f"absolute error {error:.3g}{relative}, allowed {allowed:.3g}",
                 )
-        elif not all(self._same_odd(x, y) for x, y in ((found.real, wanted.real), (found.imag, wanted.imag))):
+        elif not all(
+            self._same_odd(x, y)
+            for x, y in ((actual_number.real, expected_number.real), (actual_number.imag, expected_number.imag))
+        ):
             kind = "mismatch" if _is_finite(actual) == _is_finite(expected) else "not-finite"
             raise Mismatch(kind, f"{path} is {value_kinds.show(actual)}, expected {value_kinds.show(expected)}")
 
-    def _same_odd(self, found: float, wanted: float) -> bool:
+    def _same_odd(self, actual: float, expected: float) -> bool:
         """Whether real or imaginary parts agree, where the magnitude of one of the numbers is not finite."""
-        if math.isnan(wanted):
-            return self.equal_nan and math.isnan(found)
-        if math.isinf(wanted) or not math.isfinite(found):
-            return found == wanted
-        return abs(found - wanted) <= self._allowed(abs(wanted), None)
+        if math.isnan(expected):
+            return self.equal_nan and math.isnan(actual)
+        if math.isinf(expected) or not math.isfinite(actual):
+            return actual == expected
+        return abs(actual - expected) <= self._allowed(abs(expected), None)
 
     def _allowed(self, magnitude: float, scale: float | None) -> float:
         atol = self.atol
@@ -202,59 +205,69 @@ class _Comparison:
     def _arrays(self, actual: Any, expected: Any, path: str, scale: float | None) -> None:
         import numpy as np
 
-        found, wanted = np.asarray(actual), np.asarray(expected)
-        if wanted.dtype.kind not in "biufcUSmM" or wanted.dtype.names:
-            raise TypeError(f"the expected {path} is an array of dtype {wanted.dtype}, which is not plain data")
-        if found.dtype.kind not in "biufcUSmM":
-            raise Mismatch("dtype", f"{path} is an array of dtype {found.dtype}, expected {wanted.dtype}")
-        self._dtypes(found, wanted, path, exact=value_kinds.is_numpy(actual) and value_kinds.is_numpy(expected))
-        if found.shape != wanted.shape:
-            loose = [tuple(size for size in array.shape if size != 1) for array in (found, wanted)]
+        actual_array, expected_array = np.asarray(actual), np.asarray(expected)
+        if expected_array.dtype.kind not in "biufcUSmM" or expected_array.dtype.names:
+            raise TypeError(f"the expected {path} is an array of dtype {expected_array.dtype}, which is not plain data")
+        if actual_array.dtype.kind not in "biufcUSmM":
+            raise Mismatch(
+                "dtype", f"{path} is an array of dtype {actual_array.dtype}, expected {expected_array.dtype}"
+            )
+        self._dtypes(
+            actual_array, expected_array, path, exact=value_kinds.is_numpy(actual) and value_kinds.is_numpy(expected)
+        )
+        if actual_array.shape != expected_array.shape:
+            loose = [tuple(size for size in array.shape if size != 1) for array in (actual_array, expected_array)]
             if self.check_shape or loose[0] != loose[1]:
-                raise Mismatch("shape", f"{path} has shape {found.shape}, expected {wanted.shape}")
-            found = found.reshape(wanted.shape)
-        numbers = found.dtype.kind in "biufc" and wanted.dtype.kind in "biufc"
-        if not numbers and found.dtype.kind != wanted.dtype.kind:
-            raise Mismatch("dtype", f"{path} is an array of dtype {found.dtype}, expected {wanted.dtype}")
+                raise Mismatch("shape", f"{path} has shape {actual_array.shape}, expected {expected_array.shape}")
+            actual_array = actual_array.reshape(expected_array.shape)
+        numbers = actual_array.dtype.kind in "biufc" and expected_array.dtype.kind in "biufc"
+        if not numbers and actual_array.dtype.kind != expected_array.dtype.kind:
+            raise Mismatch(
+                "dtype", f"{path} is an array of dtype {actual_array.dtype}, expected {expected_array.dtype}"
+            )
         with np.errstate(all="ignore"):
-            if numbers and "f" in found.dtype.kind + wanted.dtype.kind + ("f" if "c" in _kinds(found, wanted) else ""):
-                self._close(np, found, wanted, path, scale)
+            if numbers and "f" in actual_array.dtype.kind + expected_array.dtype.kind + (
+                "f" if "c" in _kinds(actual_array, expected_array) else ""
+            ):
+                self._close(np, actual_array, expected_array, path, scale)
             else:
-                self._exact(np, found, wanted, path)
+                self._exact(np, actual_array, expected_array, path)
 
-    def _dtypes(self, found: Any, wanted: Any, path: str, exact: bool) -> None:
+    def _dtypes(self, actual: Any, expected: Any, path: str, exact: bool) -> None:
         if self.check_dtype is False:
             return
         if self.check_dtype is True and exact:
-            alike = found.dtype.newbyteorder("=") == wanted.dtype.newbyteorder("=")
+            alike = actual.dtype.newbyteorder("=") == expected.dtype.newbyteorder("=")
         else:
-            alike = _KINDS.get(found.dtype.kind, found.dtype.kind) == _KINDS.get(wanted.dtype.kind, wanted.dtype.kind)
+            alike = _KINDS.get(actual.dtype.kind, actual.dtype.kind) == _KINDS.get(
+                expected.dtype.kind, expected.dtype.kind
+            )
         if not alike:
-            raise Mismatch("dtype", f"{path} has dtype {found.dtype}, expected {wanted.dtype}")
+            raise Mismatch("dtype", f"{path} has dtype {actual.dtype}, expected {expected.dtype}")
 
-    def _exact(self, np: Any, found: Any, wanted: Any, path: str) -> None:
-        if found.dtype.kind in "mM":
+    def _exact(self, np: Any, actual: Any, expected: Any, path: str) -> None:
+        if actual.dtype.kind in "mM":
             try:
-                np.promote_types(found.dtype, wanted.dtype)
+                np.promote_types(actual.dtype, expected.dtype)
             except TypeError:  # of days and months, for example
-                raise Mismatch("dtype", f"{path} has dtype {found.dtype}, expected {wanted.dtype}") from None
-            cast = found.astype(wanted.dtype)
-            wrong = cast != wanted
-            wrong |= cast.astype(found.dtype) != found  # what a coarser unit cuts off, or a finer one cannot count
-            if "generic" in (units := [np.datetime_data(each.dtype)[0] for each in (found, wanted)]):
+                raise Mismatch("dtype", f"{path} has dtype {actual.dtype}, expected {expected.dtype}") from None
+            cast = actual.astype(expected.dtype)
+            wrong = cast != expected
+            wrong |= cast.astype(actual.dtype) != actual  # what a coarser unit cuts off, or a finer one cannot count
+            if "generic" in (units := [np.datetime_data(each.dtype)[0] for each in (actual, expected)]):
                 wrong |= units[0] != units[1]  # numpy takes a number without a unit for one of any unit
             if self.equal_nan:
-                wrong &= ~(np.isnat(found) & np.isnat(wanted))
-        elif {found.dtype.kind, wanted.dtype.kind} == {"i", "u"}:
+                wrong &= ~(np.isnat(actual) & np.isnat(expected))
+        elif {actual.dtype.kind, expected.dtype.kind} == {"i", "u"}:
             # numpy may convert both to floats for a comparison and lose the last digits
-            wrong = ((found < 0) != (wanted < 0)) | (found.astype(np.uint64) != wanted.astype(np.uint64))
+            wrong = ((actual < 0) != (expected < 0)) | (actual.astype(np.uint64) != expected.astype(np.uint64))
         else:
-            wrong = found != wanted
-        self._report(np, np.asarray(wrong), found, wanted, path, "")
+            wrong = actual != expected
+        self._report(np, np.asarray(wrong), actual, expected, path, "")
 
-    def _close(self, np: Any, found: Any, wanted: Any, path: str, scale: float | None) -> None:
-        common = np.result_type(found.dtype, wanted.dtype, np.float64)
-        a, e = found.astype(common, copy=False), wanted.astype(common, copy=False)
+    def _close(self, np: Any, actual: Any, expected: Any, path: str, scale: float | None) -> None:
+        common = np.result_type(actual.dtype, expected.dtype, np.float64)
+        a, e = actual.astype(common, copy=False), expected.astype(common, copy=False)
         size = np.abs(e)
         finite = np.isfinite(size)  # the magnitude of a complex number can overflow although its parts are finite
         atol: Any = self.atol
@@ -281,23 +294,25 @@ class _Comparison:
             worst = ", all of them NaN or infinite" + ("" if in_result else " in the result or in what is expected")
         else:
             worst = ""
-        self._report(np, ~good, found, wanted, path, worst)
+        self._report(np, ~good, actual, expected, path, worst)
 
     def _same_parts(self, np: Any, a: Any, e: Any, atol: Any) -> Any:
         same = (a == e) | (np.isfinite(a) & np.isfinite(e) & (np.abs(a - e) <= atol + self.rtol * np.abs(e)))
         return same | (np.isnan(a) & np.isnan(e)) if self.equal_nan else same
 
-    def _report(self, np: Any, wrong: Any, found: Any, wanted: Any, path: str, worst: str) -> None:
+    def _report(self, np: Any, wrong: Any, actual: Any, expected: Any, path: str, worst: str) -> None:
         count = int(np.count_nonzero(wrong))
         if not count:
             return
         first = tuple(int(i) for i in np.unravel_index(int(wrong.reshape(-1).argmax()), wrong.shape))
         where = f"{path}[{', '.join(map(str, first))}]" if first else path
-        text = f"{where} is {value_kinds.show(found[first].item())}, expected {value_kinds.show(wanted[first].item())}"
+        text = (
+            f"{where} is {value_kinds.show(actual[first].item())}, expected {value_kinds.show(expected[first].item())}"
+        )
         if wrong.ndim:
             text += f"; {count} of {wrong.size} entries differ"
-        numbers = found.dtype.kind in "biufc" and wanted.dtype.kind in "biufc"
-        odd = numbers and bool((wrong & (np.isfinite(found) != np.isfinite(wanted))).any())
+        numbers = actual.dtype.kind in "biufc" and expected.dtype.kind in "biufc"
+        odd = numbers and bool((wrong & (np.isfinite(actual) != np.isfinite(expected))).any())
         raise Mismatch("not-finite" if odd else "mismatch", text + worst)
 
 

@@ -15,12 +15,12 @@ def interface_named(function: str, stem: str, interfaces: list[str]) -> tuple[st
     """The interface that a test function of the file `stem`.py tests; or "", and what is wrong, with the choices."""
     if len(interfaces) == 1:
         return interfaces[0], ""
-    found: dict[int, list[str]] = {}
+    matches: dict[int, list[str]] = {}
     for name in interfaces:
         last = name.rpartition(".")[2]
         if f"{function}_".startswith(f"test_{last}_"):
-            found.setdefault(len(last), []).append(name)
-    longest = found[max(found)] if found else []
+            matches.setdefault(len(last), []).append(name)
+    longest = matches[max(matches)] if matches else []
     if len(longest) == 1:
         return longest[0], ""
     of_module = [name for name in interfaces if f"test_{_module(name)}" == stem]

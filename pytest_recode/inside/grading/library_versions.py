@@ -18,14 +18,14 @@ _OF_PYTEST = ("_pytest", "exceptiongroup", "iniconfig", "packaging", "pluggy", "
 
 def loaded_versions() -> dict[str, str]:
     """The version of Python, as "python", and of each installed library that is loaded and states its own."""
-    found = {"python": platform.python_version()}
+    versions = {"python": platform.python_version()}
     for name, module in sorted(sys.modules.items()):
         if "." in name or name in _OF_PYTEST or not _is_installed(getattr(module, "__file__", None)):
             continue
         version = vars(module).get("__version__")  # not `getattr`, which a module may answer with an import
         if isinstance(version, str) and 0 < len(version) <= _LONGEST:
-            found[name] = str(version)
-    return found
+            versions[name] = str(version)
+    return versions
 
 
 def _is_installed(file: object) -> bool:

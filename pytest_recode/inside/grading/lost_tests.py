@@ -26,17 +26,17 @@ class LostTests:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_pycollect_makeitem(self, collector: Any, name: str, obj: object) -> Generator[None, Any, None]:
-        made = (yield).get_result()
+        items = (yield).get_result()
         if self.problem:
             return
         where = f"{case_outcome.case_id(collector.nodeid)}::{name}"
         if isinstance(obj, type):
-            if isinstance(made, pytest.Class):
+            if isinstance(items, pytest.Class):
                 self.problem = _class_problem(where, obj)
-        elif made is None and collector.istestfunction(obj, name) and getattr(obj, "__test__", True):
+        elif items is None and collector.istestfunction(obj, name) and getattr(obj, "__test__", True):
             self.problem = f"{where} is an object of type {type(obj).__name__}, which pytest does not collect: {_DEF}"
         else:
-            self.problem = _function_problem(where, obj) if made else ""
+            self.problem = _function_problem(where, obj) if items else ""
 
 
 _DEF = "write it as `def test_…` with `assert`, or rename it if it is no test"

@@ -141,18 +141,18 @@ def _asks_for_one(frame: types.FrameType, line: int) -> bool:
 
 
 def _symptom(error: BaseException) -> str:
-    found = _of_text(error)
+    by_text = _of_text(error)
     frame = _test_frame(error)
     if frame is None:
-        return found or OTHER
+        return by_text or OTHER
     statement = _statement(frame[0].f_code.co_filename, frame[1])
-    if found in ("", "mismatch", "length") and statement is not None and not _compares_elements(error, statement):
+    if by_text in ("", "mismatch", "length") and statement is not None and not _compares_elements(error, statement):
         stated = _of_statement(statement, {**frame[0].f_globals, **frame[0].f_locals})
         if stated != "not-finite" or isinstance(
             error, AssertionError
         ):  # otherwise it is not known what would have been found
-            found = stated or found
-    return found or OTHER
+            by_text = stated or by_text
+    return by_text or OTHER
 
 
 def _compares_elements(error: BaseException, statement: ast.stmt) -> bool:
@@ -188,23 +188,23 @@ def _test_frame(error: BaseException) -> Optional[tuple[types.FrameType, int]]:
 
     None where it is in a function of the tests that other code called: it checks its arguments, not a result.
     """
-    found = None
+    innermost = None
     files: list[str] = []
     for frame, line in _frames(error):
-        found, file = (frame, line), frame.f_code.co_filename
+        innermost, file = (frame, line), frame.f_code.co_filename
         files += [file] if files[-1:] != [file] else []
-    return None if files[-1:] and files[-1] in files[:-1] else found
+    return None if files[-1:] and files[-1] in files[:-1] else innermost
 
 
 def _statement(file: str, line: int) -> Optional[ast.stmt]:
     """The innermost statement at a line."""
-    found: Optional[ast.stmt] = None
+    statement: Optional[ast.stmt] = None
     for node in statements("".join(linecache.getlines(file))):
         if not node.lineno <= line <= (node.end_lineno or node.lineno):
             continue
-        if found is None or node.lineno >= found.lineno:
-            found = node
-    return found
+        if statement is None or node.lineno >= statement.lineno:
+            statement = node
+    return statement
 
 
 def _of_statement(node: ast.stmt, values: dict[str, Any]) -> str:
@@ -228,10 +228,10 @@ def _of_statement(node: ast.stmt, values: dict[str, Any]) -> str:
 def _of_expression(node: ast.expr, values: dict[str, Any]) -> str:
     """What an asserted expression checks about the result: values, shape or type; "" for anything else."""
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
-        found = {_of_expression(each, values) for each in node.values}
-        if "shape" in found and any(_shapes_differ(each, values) for each in node.values):
+        aspects = {_of_expression(each, values) for each in node.values}
+        if "shape" in aspects and any(_shapes_differ(each, values) for each in node.values):
             return "shape"
-        return found.pop() if len(found) == 1 else ""
+        return aspects.pop() if len(aspects) == 1 else ""
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         left, right = node.left, node.comparators[0]
         if isinstance(node.ops[0], (ast.Eq, ast.Is)):

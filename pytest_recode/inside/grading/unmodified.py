@@ -80,9 +80,9 @@ def _comparable(value: Any) -> bool:
 
 def _pairs(before: Any, after: Any) -> Any:
     """Name, value before and value after the call of each argument that can be compared."""
-    for number, (given, left) in enumerate(zip(before[0], after[0]), 1):  # noqa: B905 - Python 3.9
-        if _comparable(given):
-            yield f"argument {number}", given, left
-    for name, given in before[1].items():
-        if _comparable(given):
-            yield f"argument {name}", given, after[1][name]
+    for number, (original, left) in enumerate(zip(before[0], after[0]), 1):  # noqa: B905 - Python 3.9
+        if _comparable(original):
+            yield f"argument {number}", original, left
+    for name, original in before[1].items():
+        if _comparable(original):
+            yield f"argument {name}", original, after[1][name]

@@ -59,14 +59,14 @@ def magnitude(expected: Any) -> float | None:
     largest = 0.0
     for item in expected:
         if isinstance(item, SEQUENCES):
-            found = magnitude(item)
+            part = magnitude(item)
         elif isinstance(item, (float, complex)):
-            found = size(item) if math.isfinite(size(item)) else 0.0
+            part = size(item) if math.isfinite(size(item)) else 0.0
         else:
-            found = None
-        if found is None:
+            part = None
+        if part is None:
             return None
-        largest = max(largest, found)
+        largest = max(largest, part)
     return largest
 
 

@@ -21,57 +21,57 @@ def describe_array(value: Any) -> dict[str, Any]:
     np: Any = sys.modules["numpy"]
     array = np.ndarray.view(value, np.ndarray)
     kind = array.dtype.kind
-    found: dict[str, Any] = {"kind": "array", "dtype": array.dtype.str, "shape": list(array.shape), "traits": []}
+    description: dict[str, Any] = {"kind": "array", "dtype": array.dtype.str, "shape": list(array.shape), "traits": []}
     if array.size and array.size <= MAX_DATA and kind in "biufcU":
-        found["data"] = array.tolist()
+        description["data"] = array.tolist()
     if not array.size or array.size > MAX_STUDIED or kind not in "biufc":
-        return found
+        return description
     if kind == "b":
-        return {**found, "share": float(array.mean())}
+        return {**description, "share": float(array.mean())}
     finite = np.isfinite(array)
     if not finite.all():
-        found["traits"].append("nan" if np.isnan(array).sum() == (~finite).sum() else "infinite")
-        found["share"] = float((~finite).mean())
+        description["traits"].append("nan" if np.isnan(array).sum() == (~finite).sum() else "infinite")
+        description["share"] = float((~finite).mean())
         if not finite.any():
-            return found
+            return description
     values = array[finite]
     parts = np.concatenate([values.real, values.imag]) if kind == "c" else values
     if kind in "iu":
-        found["low"], found["high"] = int(parts.min()), int(parts.max())
+        description["low"], description["high"] = int(parts.min()), int(parts.max())
     else:
-        found["quantiles"] = [
+        description["quantiles"] = [
             float(each) for each in np.quantile(parts.astype(float), [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1])
         ]
     distinct = np.unique(values)
     if kind in "iuf" and len(distinct) <= MAX_CHOICES and array.size >= 2 * len(distinct):
-        found["choices"] = distinct.tolist()
+        description["choices"] = distinct.tolist()
     if finite.all():
-        found["traits"] += _traits(np, array, kind)
-    return found
+        description["traits"] += _traits(np, array, kind)
+    return description
 
 
 def _traits(np: Any, array: Any, kind: str) -> list[str]:
-    found = []
+    traits = []
     if kind in "iuf":
         if kind == "f" and (array == np.rint(array)).all():
-            found.append("integral")
+            traits.append("integral")
         if array.size > 1 and (array == array.flat[0]).all():
-            found.append("constant")
+            traits.append("constant")
         if array.ndim and array.shape[-1] >= 3:
             steps = np.diff(array.astype(float), axis=-1)
-            found += ["ascending"] if (steps > 0).all() else ["nondecreasing"] if (steps >= 0).all() else []
+            traits += ["ascending"] if (steps > 0).all() else ["nondecreasing"] if (steps >= 0).all() else []
         if kind != "f" and array.ndim == 1 and array.size > 1 and (np.sort(array) == np.arange(array.size)).all():
-            found.append("permutation")
+            traits.append("permutation")
     if kind == "f" and array.ndim and array.shape[-1] > 1 and (array >= 0).all():
         if np.allclose(array.sum(axis=-1), 1.0, atol=1e-6):
-            found.append("sums_to_one")
+            traits.append("sums_to_one")
         elif array.ndim > 1 and np.isclose(array.sum(), 1.0, atol=1e-6):
-            found.append("total_one")
+            traits.append("total_one")
     if kind in "fc" and array.ndim >= 2 and array.shape[-1] == array.shape[-2] and 1 < array.shape[-1] <= MAX_MATRIX:
-        found += _matrix_traits(np, array)
+        traits += _matrix_traits(np, array)
     if kind == "f" and array.ndim >= 2 and array.shape[-1] > 1 and _has_unit_rows(np, array):
-        found.append("unit_rows")
-    return found
+        traits.append("unit_rows")
+    return traits
 
 
 def _has_unit_rows(np: Any, array: Any) -> bool:
@@ -79,28 +79,28 @@ def _has_unit_rows(np: Any, array: Any) -> bool:
 
 
 def _matrix_traits(np: Any, array: Any) -> list[str]:
-    found = []
+    traits = []
     turned = np.conj(np.swapaxes(array, -1, -2))
     diagonal = np.diagonal(array, axis1=-2, axis2=-1)
     eye = np.eye(array.shape[-1])
     if np.allclose(array, array * eye):
-        found.append("diagonal")
+        traits.append("diagonal")
     if np.allclose(array, turned):
-        found.append("symmetric")
+        traits.append("symmetric")
         try:
             lowest = np.linalg.eigvalsh(array)
         except np.linalg.LinAlgError:
             lowest = np.full((1, 2), -1.0)
         if (lowest[..., 0] > 1e-9 * abs(lowest[..., -1])).all():
-            found.append("positive_definite")
+            traits.append("positive_definite")
         elif (lowest[..., 0] > -1e-9 * abs(lowest[..., -1])).all():
-            found.append("positive_semidefinite")
+            traits.append("positive_semidefinite")
     else:
-        found += ["lower_triangular"] if np.allclose(array, np.tril(array)) else []
-        found += ["upper_triangular"] if np.allclose(array, np.triu(array)) else []
-    found += ["orthogonal"] if np.allclose(array @ turned, eye) else []
+        traits += ["lower_triangular"] if np.allclose(array, np.tril(array)) else []
+        traits += ["upper_triangular"] if np.allclose(array, np.triu(array)) else []
+    traits += ["orthogonal"] if np.allclose(array @ turned, eye) else []
     if np.allclose(diagonal, 0.0):
-        found.append("zero_diagonal")
+        traits.append("zero_diagonal")
     elif np.allclose(diagonal, 1.0):
-        found.append("unit_diagonal")
-    return found
+        traits.append("unit_diagonal")
+    return traits

@@ -49,14 +49,14 @@ class Watch:
     def __init__(self, directory: str) -> None:
         self._directory = os.path.realpath(directory)
         self._thread: int | None = None
-        self._found: set[tuple[str, str, str]] = set()
+        self._effects: set[tuple[str, str, str]] = set()
         self._random: list[Any] = []
         self._globals: dict[tuple[str, str], Any] = {}
         self._libraries = _library_directories(self._directory)
         sys.addaudithook(self._hook)
 
     def begin(self) -> None:
-        self._found = set()
+        self._effects = set()
         self._random = _random_states()
         self._globals = self._global_values()
         self._thread = threading.get_ident()
@@ -66,12 +66,12 @@ class Watch:
         self._thread = None
         for name, before, after in zip(("random", "numpy.random"), self._random, _random_states()):  # noqa: B905
             if before is not None and before != after:
-                self._found.add(("randomness without a seed", "", f"{name}'s global generator"))
+                self._effects.add(("randomness without a seed", "", f"{name}'s global generator"))
         after_call = self._global_values()
         for place, before_call in self._globals.items():
             if after_call.get(place) != before_call:
-                self._found.add(("global state", _file_of(place[0], self._directory), f"{place[1]} of {place[0]}"))
-        return [list(each) for each in sorted(self._found)]
+                self._effects.add(("global state", _file_of(place[0], self._directory), f"{place[1]} of {place[0]}"))
+        return [list(each) for each in sorted(self._effects)]
 
     def _hook(self, event: str, args: Any) -> None:
         if self._thread is None or event not in _KINDS or threading.get_ident() != self._thread:
@@ -80,8 +80,8 @@ class Watch:
             if _KINDS[event] == "files" and self._of_library(args):
                 return
             place = self._place()
-            if place is not None and len(self._found) < 100:
-                self._found.add((_KINDS[event], place, _detail(event, args)))
+            if place is not None and len(self._effects) < 100:
+                self._effects.add((_KINDS[event], place, _detail(event, args)))
         except Exception:  # noqa: BLE001, S110 - the call must not notice
             pass
 
@@ -105,18 +105,18 @@ class Watch:
 
     def _global_values(self) -> dict[tuple[str, str], Any]:
         """A fingerprint of each global variable of the repository's modules that is plain data."""
-        found = {}
+        fingerprints = {}
         for name, module in list(sys.modules.items()):
             file = getattr(module, "__file__", None)
             if not isinstance(module, types.ModuleType) or not isinstance(file, str):
                 continue
             if not os.path.realpath(file).startswith(self._directory + os.sep):
                 continue
-            for each, value in list(vars(module).items()):
-                if each.startswith("__") or isinstance(value, (types.ModuleType, type, types.FunctionType)):
+            for variable, value in list(vars(module).items()):
+                if variable.startswith("__") or isinstance(value, (types.ModuleType, type, types.FunctionType)):
                     continue
-                found[name, each] = _fingerprint(value)
-        return found
+                fingerprints[name, variable] = _fingerprint(value)
+        return fingerprints
 
 
 def _library_directories(directory: str) -> tuple[str, ...]:

@@ -115,19 +115,19 @@ def _type_of(value: Any) -> str:
     return f"the function {name}" if name else f"a value of type {kind.__module__}.{kind.__qualname__}"
 
 
-def shape_key(found: Any, numbers: bool = False) -> Any:
+def shape_key(description: Any, numbers: bool = False) -> Any:
     """What is the same for two values that differ in numbers only: types, shapes, texts, choices. With `numbers`, those outside of arrays, too."""
-    kind = found["kind"]
+    kind = description["kind"]
     if kind == "array":
-        return (kind, found["dtype"], tuple(found["shape"]), tuple(sorted(found["traits"])))
+        return (kind, description["dtype"], tuple(description["shape"]), tuple(sorted(description["traits"])))
     if kind == "scalar":
-        value = found["value"]
+        value = description["value"]
         keep = numbers or value is None or isinstance(value, (bool, str, bytes))
         return (kind, type(value).__name__, value if keep else None)
     if kind == "sequence":
-        return (kind, found["container"], tuple(shape_key(item, numbers) for item in found["items"]))
+        return (kind, description["container"], tuple(shape_key(item, numbers) for item in description["items"]))
     if kind == "dict":
-        return (kind, tuple(found["keys"]), tuple(shape_key(item, numbers) for item in found["values"]))
+        return (kind, tuple(description["keys"]), tuple(shape_key(item, numbers) for item in description["values"]))
     if kind == "set":
-        return (kind, found["container"], tuple(found["items"]))
-    return (kind, found.get("type"))
+        return (kind, description["container"], tuple(description["items"]))
+    return (kind, description.get("type"))

@@ -67,14 +67,17 @@ class _Recorder:
             self.local.inside = False
 
     def _recorded(self, name: str, original: Any, args: Any, kwargs: Any) -> Any:
-        given = _by_name(original, args, kwargs)
+        arguments = _by_name(original, args, kwargs)
         try:
-            described = {each: self._described(each, value) for each, value in given.items()}
+            described = {parameter: self._described(parameter, value) for parameter, value in arguments.items()}
             key, numbers = (
-                tuple((each, descriptions.shape_key(found, numbers)) for each, found in described.items())
+                tuple(
+                    (parameter, descriptions.shape_key(description, numbers))
+                    for parameter, description in described.items()
+                )
                 for numbers in (False, True)
             )
-            before = {each: _dumped(value) for each, value in given.items()}
+            before = {parameter: _dumped(value) for parameter, value in arguments.items()}
         except descriptions.CannotDescribe as error:
             self.counts[name, str(error)] += 1
             return original(*args, **kwargs)
@@ -96,15 +99,17 @@ class _Recorder:
         positional = list(described)[: len(args)]
         call: dict[str, Any] = {
             "function": name,
-            "args": [described[each] for each in positional],
-            "kwargs": {each: found for each, found in described.items() if each not in positional},
+            "args": [described[parameter] for parameter in positional],
+            "kwargs": {
+                parameter: description for parameter, description in described.items() if parameter not in positional
+            },
             "names": positional,
-            "modified": [each for each, value in given.items() if _dumped(value) != before[each]],
+            "modified": [parameter for parameter, value in arguments.items() if _dumped(value) != before[parameter]],
             "effects": effects,
             "result": _result(result),
         }
         frames.write_message(self.writer, {"call": call})
-        if all(len(found) >= self.most for found in self.seen.values()):
+        if all(len(calls) >= self.most for calls in self.seen.values()):
             raise KeyboardInterrupt  # enough
         return result
 
@@ -220,21 +225,21 @@ def _replace(module: Any, name: str, recorder: _Recorder, directory: str) -> Non
         function.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
         key = f"__recorded_{name}__"
         function.__globals__[key] = functools.partial(recorder.call, name, original)
-        made: dict[str, Any] = {}
-        exec(f"def {name}(*args, **kwargs):\n    return {key}(args, kwargs)\n", made)
-        function.__code__ = made[name].__code__  # the object stays, also where other modules have imported it
+        namespace: dict[str, Any] = {}
+        exec(f"def {name}(*args, **kwargs):\n    return {key}(args, kwargs)\n", namespace)
+        function.__code__ = namespace[name].__code__  # the object stays, also where other modules have imported it
         return
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         return recorder.call(name, function, args, kwargs)
 
-    for each in list(sys.modules.values()):
-        file = getattr(each, "__file__", None)
+    for loaded in list(sys.modules.values()):
+        file = getattr(loaded, "__file__", None)
         if isinstance(file, str) and file.startswith(directory):
-            for attribute, value in list(vars(each).items()):
+            for attribute, value in list(vars(loaded).items()):
                 if value is function:
-                    setattr(each, attribute, wrapper)
+                    setattr(loaded, attribute, wrapper)
 
 
 def _versions(modules: list[str]) -> dict[str, Any]:
@@ -242,11 +247,11 @@ def _versions(modules: list[str]) -> dict[str, Any]:
     import importlib.metadata as metadata
 
     names: dict[str, list[str]] = getattr(metadata, "packages_distributions", dict)()  # Python 3.10+
-    found: dict[str, Any] = {}
+    versions: dict[str, Any] = {}
     for module in modules:
         candidates = names.get(module, [module])
         try:
-            found[module] = [candidates[0], metadata.version(candidates[0])]
+            versions[module] = [candidates[0], metadata.version(candidates[0])]
         except metadata.PackageNotFoundError:
-            found[module] = None
-    return found
+            versions[module] = None
+    return versions

@@ -91,35 +91,35 @@ class _Rehearsal:
         """What one call does: `problem` is "" if it returns finite plain data in time."""
         import numpy as np
 
-        found: dict[str, Any] = {"problem": "", "modified": False, "effects": [], "constant": "", "differs": ""}
+        report: dict[str, Any] = {"problem": "", "modified": False, "effects": [], "constant": "", "differs": ""}
         try:
             args, kwargs = getattr(self.draw, case)(np.random.default_rng(seed))
         except Exception as error:  # noqa: BLE001 - the plan does not fit
-            return {**found, "problem": f"drawing raised {type(error).__name__}: {error}"[:MAX_TEXT]}
+            return {**report, "problem": f"drawing raised {type(error).__name__}: {error}"[:MAX_TEXT]}
         before = _dumped((args, kwargs))
         self.watch.begin()
         started = time.monotonic()
         try:
             result = self._in_time(getattr(self.module, name), args, kwargs)
         except _TooSlow:
-            found["problem"] = f"takes more than {self.seconds:g} s"
+            report["problem"] = f"takes more than {self.seconds:g} s"
         except BaseException as error:  # noqa: BLE001 - reported
-            found["problem"] = f"raised {type(error).__name__}: {error}"[:MAX_TEXT]
-        found["seconds"] = time.monotonic() - started
-        found["effects"] = self.watch.end()
-        if found["problem"]:
-            return found
+            report["problem"] = f"raised {type(error).__name__}: {error}"[:MAX_TEXT]
+        report["seconds"] = time.monotonic() - started
+        report["effects"] = self.watch.end()
+        if report["problem"]:
+            return report
         try:
             data = _dumped(result)
         except codec.WireError as error:
-            return {**found, "problem": f"returned {error}"}
-        found["modified"] = _dumped((args, kwargs)) != before
-        found["constant"] = _constant(result, args)
-        found["result"] = data if len(data) <= MAX_RESULT else b""
-        found["finite"] = _finite(result)
+            return {**report, "problem": f"returned {error}"}
+        report["modified"] = _dumped((args, kwargs)) != before
+        report["constant"] = _constant(result, args)
+        report["result"] = data if len(data) <= MAX_RESULT else b""
+        report["finite"] = _finite(result)
         if expected:
-            found["differs"] = _difference(result, expected)
-        return found
+            report["differs"] = _difference(result, expected)
+        return report
 
     def _in_time(self, function: Any, args: Any, kwargs: Any) -> Any:
         def stop(*_: Any) -> None:

@@ -33,13 +33,13 @@ def read_exactly(fd: int, size: int) -> bytes:
 def package(name: str) -> ModuleType:
     """The package `name`, created if it does not exist. It has modules and no code of its own."""
     if name not in sys.modules:
-        made = ModuleType(name)
-        made.__path__ = []
-        made.__package__ = name
-        sys.modules[name] = made
+        module = ModuleType(name)
+        module.__path__ = []
+        module.__package__ = name
+        sys.modules[name] = module
         parent, _, last = name.rpartition(".")
         if parent:
-            setattr(package(parent), last, made)
+            setattr(package(parent), last, module)
     return sys.modules[name]
 
 

@@ -110,13 +110,13 @@ def _mounts(limits: monitor.Limits) -> None:
 def fresh_tmp(limits: monitor.Limits) -> None:
     """Mount an empty /tmp in this mount namespace and change to a working directory in it."""
     quiet = linux_isolation.MS_NOSUID | linux_isolation.MS_NODEV
-    kept = [(path, os.open(path, os.O_PATH), os.path.isdir(path)) for path in limits.kept]
+    mounts = [(path, os.open(path, os.O_PATH), os.path.isdir(path)) for path in limits.visible]
     size = f"size={limits.disk_mb}m,nr_inodes={monitor.most_files(limits)},mode=1777"
     linux_isolation.mount("tmpfs", "/tmp", "tmpfs", quiet, size)
     for name in ("work", "home", ".shm"):
         os.mkdir(f"/tmp/{name}")
     linux_isolation.mount("/tmp/.shm", "/dev/shm", "", linux_isolation.MS_BIND)
-    for path, fd, directory in kept:
+    for path, fd, directory in mounts:
         os.makedirs(path if directory else os.path.dirname(path), exist_ok=True)
         if not directory:
             os.close(os.open(path, os.O_CREAT))

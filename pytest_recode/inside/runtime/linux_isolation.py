@@ -246,30 +246,30 @@ def pids_here() -> list[int]:
 
 def descendants(pid: int) -> list[int]:
     """Every process below `pid`, parents first."""
-    found: list[int] = []
+    pids: list[int] = []
     queue = [pid]
     while queue:
         for child in children(queue.pop()):
-            found.append(child)
+            pids.append(child)
             queue.append(child)
-    return found
+    return pids
 
 
 def children(pid: int) -> list[int]:
-    found: list[int] = []
+    pids: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{thread}/children") as file:
-                found += [int(child) for child in file.read().split()]
+                pids += [int(child) for child in file.read().split()]
     except (FileNotFoundError, ProcessLookupError):
         if not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
             return _children_by_search(pid)
-    return found
+    return pids
 
 
 def _children_by_search(pid: int) -> list[int]:
     """The children of a process, where the kernel has no `children` file."""
-    found = []
+    pids = []
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
@@ -278,8 +278,8 @@ def _children_by_search(pid: int) -> list[int]:
             except (FileNotFoundError, ProcessLookupError):
                 continue
             if int(fields[1]) == pid:
-                found.append(int(name))
-    return found
+                pids.append(int(name))
+    return pids
 
 
 def send_signal(pids: Iterable[int], number: int) -> None:

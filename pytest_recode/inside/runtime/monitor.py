@@ -34,7 +34,7 @@ class Limits(NamedTuple):
     pids: int
     persistent: bool
     directory: str = ""  # without namespaces: the working directory, which is removed afterwards
-    kept: Sequence[str] = ()  # paths below /tmp that stay visible above the new tmpfs
+    visible: Sequence[str] = ()  # paths below /tmp that stay visible above the new tmpfs
     counts: Sequence[str] = ()  # what the first files of the control group count: "kills", "cpu"
     users: Sequence[Any] = ()  # without namespaces, if root runs pytest: `unprivileged.of_this_process`
 
@@ -107,10 +107,10 @@ def files_past(limits: Limits) -> bool:
     """Whether there are too many files, where a tmpfs cannot be mounted with a limit (bwrap's own)."""
     for path in ("/tmp", "/dev/shm"):
         try:
-            found = os.statvfs(path)
+            usage = os.statvfs(path)
         except OSError:
             continue
-        if found.f_files - found.f_ffree > most_files(limits):
+        if usage.f_files - usage.f_ffree > most_files(limits):
             return True
     return False
 
@@ -126,13 +126,13 @@ def _disk_is_full(directory: str) -> bool:
 
 def reap(pid: int) -> int | None:
     """Reap all children that have ended. Returns the status of `pid` if it is one of them."""
-    found = None
+    result = None
     while True:
         try:
             ended, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
-            return found
+            return result
         if ended == 0:
-            return found
+            return result
         if ended == pid:
-            found = status
+            result = status

@@ -29,14 +29,14 @@ def unread() -> int:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as asker:
             asker.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
             asker.settimeout(1.0)
-            for found in _dump(asker, _UNIX, 16):
-                queue = struct.unpack_from("=I", found.get(_UNIX_QUEUE, bytes(4)))[0]
+            for attributes in _dump(asker, _UNIX, 16):
+                queue = struct.unpack_from("=I", attributes.get(_UNIX_QUEUE, bytes(4)))[0]
                 # a closed sender is not listed; what it sent is in the receiver's queue
-                total += max(_memory_of(found.get(_UNIX_MEMORY)), queue)
+                total += max(_memory_of(attributes.get(_UNIX_MEMORY)), queue)
             for request in (
                 _INET if _may_have_ip_sockets() else ()
             ):  # the query scans a table that all network namespaces share
-                total += sum(_memory_of(found.get(_INET_MEMORY)) for found in _dump(asker, request, 72))
+                total += sum(_memory_of(attributes.get(_INET_MEMORY)) for attributes in _dump(asker, request, 72))
     except OSError:
         return total
     return total
@@ -79,12 +79,12 @@ def _dump(asker: socket.socket, request: bytes, header: int) -> Iterator[dict[in
 
 
 def _attributes(data: bytes) -> dict[int, bytes]:
-    found = {}
+    attributes = {}
     at = 0
     while at + 4 <= len(data):
         length, kind = struct.unpack_from("=HH", data, at)
         if length < 4:
             break
-        found[kind] = data[at + 4 : at + length]
+        attributes[kind] = data[at + 4 : at + length]
         at += (length + 3) & ~3
-    return found
+    return attributes

@@ -78,13 +78,13 @@ class History:
         return self._samples
 
     def _thin(self) -> None:
-        kept, now = self._samples[-1:], self._samples[-1].at
+        samples, now = self._samples[-1:], self._samples[-1].at
         for number in range(len(self._samples) - 2, 0, -1):
             older = self._samples[number - 1]
             # Without this sample, its neighbours would be too far apart
-            if kept[-1].at - older.at > max(_EVERY, _APART * (now - older.at)):
-                kept.append(self._samples[number])
-        self._samples = [self._samples[0], *reversed(kept)]
+            if samples[-1].at - older.at > max(_EVERY, _APART * (now - older.at)):
+                samples.append(self._samples[number])
+        self._samples = [self._samples[0], *reversed(samples)]
 
 
 class _Thread(NamedTuple):
@@ -112,11 +112,11 @@ def measure(
         own = sum(thread.run for thread in living)
     else:
         own = max(group, sum(thread.run for thread in threads))
-    each = [(thread.fair, thread.delay + thread.run - own) for thread in threads]
+    delays = [(thread.fair, thread.delay + thread.run - own) for thread in threads]
     return Sample(
         time.monotonic(),
-        max([seconds for fair, seconds in each if fair] + [0.0]),
-        max([seconds for fair, seconds in each if not fair] + [0.0]),
+        max([seconds for fair, seconds in delays if fair] + [0.0]),
+        max([seconds for fair, seconds in delays if not fair] + [0.0]),
         -1.0 if group is None else own,
     )
 

@@ -54,13 +54,13 @@ def as_user(user: Optional[User]) -> Iterator[None]:
         yield
         return
     groups, capabilities = os.getgroups(), linux_isolation.capabilities()
-    kept = [] if user.capability is None else [user.capability]
+    granted = [] if user.capability is None else [user.capability]
     os.setgroups([])
     os.setresgid(user.uid, user.uid, 0)
-    if kept:
+    if granted:
         linux_isolation.keep_capabilities(True)
     os.setresuid(user.uid, user.uid, 0)
-    linux_isolation.set_capabilities(kept, capabilities[1], kept)
+    linux_isolation.set_capabilities(granted, capabilities[1], granted)
     try:
         yield
     finally:
@@ -68,7 +68,7 @@ def as_user(user: Optional[User]) -> Iterator[None]:
         linux_isolation.set_capabilities(*capabilities)
         os.setresgid(0, 0, 0)
         os.setgroups(groups)
-        if kept:
+        if granted:
             linux_isolation.keep_capabilities(False)
 
 

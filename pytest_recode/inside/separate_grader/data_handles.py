@@ -86,10 +86,10 @@ def attach(data: Any, fields: Any, handle: Any) -> Any:
     for name, value in fields.items():
         if type(name) is not str or name.startswith("_") or callable(value):
             raise codec.WireError("data with a field that is none")
-    made = table[type(data)](data)
-    vars(made).update(fields)
-    vars(made).update(_recode_handle=handle, _recode_digest=_digest(made))
-    return made
+    wrapped = table[type(data)](data)
+    vars(wrapped).update(fields)
+    vars(wrapped).update(_recode_handle=handle, _recode_digest=_digest(wrapped))
+    return wrapped
 
 
 def refer(value: Any, plain: type) -> tuple[list[Any], None] | None:
@@ -110,7 +110,7 @@ def _digest(value: Any) -> bytes:
     if not isinstance(value, _MUTABLE):
         return b""
     header, body = codec.dump(value, lambda handle: [str(id(handle))])
-    found = hashlib.sha256(header)
+    digest = hashlib.sha256(header)
     for part in body:
-        found.update(part)
-    return found.digest()
+        digest.update(part)
+    return digest.digest()

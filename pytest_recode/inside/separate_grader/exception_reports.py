@@ -52,14 +52,14 @@ def exception(report: dict[str, Any], inner: list[BaseException]) -> CandidateEr
     bases: tuple[type, ...] = (CandidateError, *(base for base in builtin if base is not Exception))
     name = kind if kind.isidentifier() else CandidateError.__name__
     try:
-        made: CandidateError = type(name, bases, space)(kind, message, frames)
+        error: CandidateError = type(name, bases, space)(kind, message, frames)
     except (TypeError, ValueError):  # a builtin that cannot be combined or made
         return CandidateError(kind, text, frames)
-    if isinstance(made, SyntaxError):
-        made.msg = text  # a traceback prints this attribute, not `str`
-    if isinstance(made, AttributeError):
-        made.name = None  # otherwise a traceback would look for similar names in the candidate's object
-    return made
+    if isinstance(error, SyntaxError):
+        error.msg = text  # a traceback prints this attribute, not `str`
+    if isinstance(error, AttributeError):
+        error.name = None  # otherwise a traceback would look for similar names in the candidate's object
+    return error
 
 
 def builtin_bases(names: list[str]) -> tuple[type[BaseException], ...]:

@@ -183,10 +183,10 @@ class _NamedType:
         """numpy's dtype of this name, in this process. It executes no candidate code."""
         import numpy as np
 
-        found = np.dtype(codec.named_type(self._recode_type))
-        if codec.type_name(found) is None:  # `list`, for example, would be a dtype of objects
+        dtype = np.dtype(codec.named_type(self._recode_type))
+        if codec.type_name(dtype) is None:  # `list`, for example, would be a dtype of objects
             raise AttributeError(f"{self._recode_type} is not a dtype of plain data")
-        return found
+        return dtype
 
 
 class TypeHandle(_NamedType, CallableHandle):

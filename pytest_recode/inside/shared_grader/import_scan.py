@@ -15,7 +15,7 @@ from functools import lru_cache
 
 def external_imports(script: str, files: Mapping[str, bytes]) -> list[str]:
     """Dotted names, in the order of import, of what the script and the files it reaches import at their top level."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     seen: set[str] = set()
     queue = [script]
     while queue:
@@ -28,8 +28,8 @@ def external_imports(script: str, files: Mapping[str, bytes]) -> list[str]:
             if local:
                 queue += local
             elif not any(file.startswith(f"{name.split('.')[0]}/") for file in files):
-                found[name] = None
-    return list(found)
+                names[name] = None
+    return list(names)
 
 
 @lru_cache(maxsize=1024)  # tasks of one repository differ in one file

@@ -85,7 +85,7 @@ class TamperingCheck:
 def _stamp(path: str) -> Optional[tuple[int, ...]]:
     """Values of which every write to a file changes one: the time of a change cannot be set."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_ctime_ns
+    return status.st_ino, status.st_size, status.st_ctime_ns

@@ -43,12 +43,12 @@ def prepare(error: Optional[BaseException]) -> None:
         return
     pending, seen = [error], set()
     while pending and len(_texts) < _MAX_FRAMES:
-        each = pending.pop()
-        if each is None or id(each) in seen:
+        current = pending.pop()
+        if current is None or id(current) in seen:
             continue
-        seen.add(id(each))
-        pending += [each.__cause__, each.__context__]
-        tb = each.__traceback__
+        seen.add(id(current))
+        pending += [current.__cause__, current.__context__]
+        tb = current.__traceback__
         while tb is not None and len(_texts) < _MAX_FRAMES:
             frame = tb.tb_frame
             if id(frame) not in _texts:

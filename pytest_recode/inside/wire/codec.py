@@ -87,17 +87,17 @@ def named_type(name: str) -> Any:
 
 def _numpy_types(np: Any) -> dict[str, type]:
     """numpy's scalar types by name, abstract ones too."""
-    if not _found:
+    if not _types:
         pending = [np.generic]
         while pending:
             kind = pending.pop()
             if kind.__module__ == "numpy":  # a subclass may be the candidate's
-                _found[kind.__name__] = kind
+                _types[kind.__name__] = kind
                 pending += kind.__subclasses__()
-    return _found
+    return _types
 
 
-_found: dict[str, type] = {}
+_types: dict[str, type] = {}
 
 
 def cannot_travel(value: Any) -> list[Any]:

@@ -90,15 +90,15 @@ class Tree:
                 raise
         finally:
             os.close(where)
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
             os.close(fd)
-            raise Refusal(f"{path} is {'a directory: list it' if stat.S_ISDIR(found.st_mode) else 'no regular file'}")
+            raise Refusal(f"{path} is {'a directory: list it' if stat.S_ISDIR(status.st_mode) else 'no regular file'}")
         with os.fdopen(fd, "rb") as file:
             data = file.read(limit + 1)
         if len(data) > limit:
             raise TooLarge(
-                f"{path} has {found.st_size} bytes, more than the {limit} that are read at once: "
+                f"{path} has {status.st_size} bytes, more than the {limit} that are read at once: "
                 "look at a piece of it by a command"
             )
         return data

@@ -105,7 +105,7 @@ class _Workspace:
     def op_changes(self) -> dict[str, Any]:
         """The changes since `op_open`: contents and modes of files, and the paths of removed files. `whole`: whether they are
         complete. Links, pipes and empty directories are left out."""
-        found: dict[str, list[Any]] = {}
+        files: dict[str, list[Any]] = {}
         bytes_left = MAX_CHANGES
         notes: list[str] = []
         with _Guard("the workspace"):
@@ -119,9 +119,9 @@ class _Workspace:
                 except TooLarge:
                     return {"files": {}, "removed": [], "whole": False}
                 bytes_left -= len(data)
-                found[path] = [data, stat.S_IMODE(mode)]
+                files[path] = [data, stat.S_IMODE(mode)]
         removed = [] if notes else sorted(self.untouched.keys() - set(seen))
-        return {"files": found, "removed": removed, "whole": not notes}
+        return {"files": files, "removed": removed, "whole": not notes}
 
     def op_lay(self, files: dict[str, list[Any]], removed: list[str]) -> bool:
         """Apply changes of `op_changes` to a workspace that was just opened.
@@ -169,14 +169,14 @@ class _Workspace:
     def _in_fork(self, look: Callable[[], list[str]]) -> list[str]:
         """Call `look` in a process of its own, because a pattern may take any time or memory."""
         try:
-            kind, found = json.loads(command_runner.run_in_fork(lambda: self._report(look), OP_SECONDS))
+            kind, answer = json.loads(command_runner.run_in_fork(lambda: self._report(look), OP_SECONDS))
         except TimeoutError:
             raise Refusal(f"it took longer than {OP_SECONDS:.0f} s") from None
         except OSError as error:
             raise Refusal(f"it cannot be searched: {error}") from None
         if kind == "refused":
-            raise Refusal(found)
-        lines: list[str] = found
+            raise Refusal(answer)
+        lines: list[str] = answer
         return lines
 
     def _report(self, look: Callable[[], list[str]]) -> bytes:
@@ -206,14 +206,14 @@ class _Workspace:
 
     def _lines_found(self, pattern: str, path: str) -> list[str]:
         compiled = self._compiled(pattern)
-        found: list[str] = []
+        lines: list[str] = []
         notes: list[str] = []
         for name in sorted(self.tree.walk(path, notes)):
             for line in self._matches(compiled, name):
-                if len(found) == MAX_FOUND:
-                    return [*found, f"... more than {MAX_FOUND} lines match"]
-                found.append(line)
-        return found + notes
+                if len(lines) == MAX_FOUND:
+                    return [*lines, f"... more than {MAX_FOUND} lines match"]
+                lines.append(line)
+        return lines + notes
 
     def op_run(self, command: str, seconds: float) -> dict[str, Any]:
         shell = next((shell for shell in ("bash", "sh") if shutil.which(shell)), None)
@@ -265,7 +265,7 @@ class _Workspace:
 def _stamp(path: str) -> Optional[tuple[int, ...]]:
     """Values of which every write to a file changes one: the time of a change cannot be set."""
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_ctime_ns
+    return status.st_ino, status.st_size, status.st_ctime_ns

@@ -165,12 +165,12 @@ def check_the_environment_is_built_from_nothing(bench: Bench) -> None:
 
 def check_only_the_wire_is_open(bench: Bench) -> None:
     with bench.probe() as probe:
-        found = probe.ask(
+        descriptors = probe.ask(
             "import os; result = {fd: os.readlink('/proc/self/fd/' + fd) for fd in os.listdir('/proc/self/fd')"
             " if os.path.exists('/proc/self/fd/' + fd)}"
         )
-        wires = [target for fd, target in found.items() if int(fd) > 2 and not target.startswith("/proc/")]
-        assert {found[fd] for fd in "012"} == {"/dev/null"}, f"the standard streams are {found}"
+        wires = [target for fd, target in descriptors.items() if int(fd) > 2 and not target.startswith("/proc/")]
+        assert {descriptors[fd] for fd in "012"} == {"/dev/null"}, f"the standard streams are {descriptors}"
         assert len(wires) <= 2, f"open besides the standard streams: {wires}"
 
 
@@ -219,13 +219,13 @@ def check_a_large_allocation_is_an_exception(bench: Bench) -> None:
 
 
 def check_memory_is_limited_for_all_processes_together(bench: Bench) -> None:
-    each = bench.limits.memory_mb // 4
+    share_mb = bench.limits.memory_mb // 4
     with bench.probe() as probe:
         how = probe.ended(
             "import os, time\n"
             "for _ in range(8):\n"
             "    if os.fork() == 0:\n"
-            f"        b = bytearray(os.urandom(1) * ({each} << 20)); time.sleep(600)\n"
+            f"        b = bytearray(os.urandom(1) * ({share_mb} << 20)); time.sleep(600)\n"
             "time.sleep(600)"
         )
     assert how == f"out of memory ({bench.limits.memory_mb} MiB)", f"kill() returned {how!r}"

@@ -80,9 +80,9 @@ def check_files_of_this_machine_are_absent(bench: Bench) -> None:
             paths += [str(path) for path in sorted(Path.home().iterdir()) if path.is_file()]
         paths += ["/etc/shadow", "/etc/ssh", "/var/run/docker.sock", "/run/docker.sock", "/home"]
         with bench.probe() as probe:
-            found = probe.ask(
+            readable = probe.ask(
                 TRY
                 + f"result = [path for path in {paths!r} if attempt(os.listdir, path) == 'done' and os.listdir(path)"
                 " or attempt(open, path) == 'done']"
             )
-    assert found == [], f"the program can read {found}"
+    assert readable == [], f"the program can read {readable}"

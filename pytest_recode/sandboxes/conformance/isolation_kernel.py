@@ -106,8 +106,8 @@ def check_other_families_of_sockets_are_refused(bench: Bench) -> None:
         "           if granted('socket', family, kind, protocol)]"
     )
     with bench.probe() as probe:
-        found = probe.ask(look)
-        assert found == [], f"the program got sockets of the families (types, protocols) {found}"
+        sockets = probe.ask(look)
+        assert sockets == [], f"the program got sockets of the families (types, protocols) {sockets}"
         probe.ask(
             "import multiprocessing, socket\n"
             "for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET): socket.socketpair(socket.AF_UNIX, kind)\n"
@@ -116,13 +116,13 @@ def check_other_families_of_sockets_are_refused(bench: Bench) -> None:
             "result = server.accept()[0].recv(1) == b'x' and bool(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))"
         )
     with bench.probe(persistent=True) as probe:
-        found = probe.ask(
+        sockets = probe.ask(
             "import os, sys; from _recode.runtime import command_runner\n"
             f"source = {look!r} + '\\nprint(result)'\n"
             "done = command_runner.run([sys.executable, '-c', source], cwd=os.getcwd(), seconds=30, output_limit=9999)\n"
             "result = done.output.decode()"
         )
-        assert found == "[]\n", f"a command got sockets of the families {found}"
+        assert sockets == "[]\n", f"a command got sockets of the families {sockets}"
 
 
 def check_messages_and_semaphores_of_system_v_are_none(bench: Bench) -> None:
@@ -141,14 +141,16 @@ def check_messages_and_semaphores_of_system_v_are_none(bench: Bench) -> None:
 
 def check_shared_memory_counts(bench: Bench) -> None:
     """Uses memory that is not counted as any process's own."""
-    many, each = 64, max(bench.limits.memory_mb // 16, 1)  # fewer than the descriptors a program may have
+    many, size_mb = 64, max(bench.limits.memory_mb // 16, 1)  # fewer than the descriptors a program may have
     with bench.probe() as probe:
         probe.send(
             "import os, time\n"
             "held = []\n"
             f"for _ in range({many}):\n"
-            f"    fd = os.memfd_create('x'); os.write(fd, bytes({each} << 20)); held.append(fd)\n"
+            f"    fd = os.memfd_create('x'); os.write(fd, bytes({size_mb} << 20)); held.append(fd)\n"
             "result = len(held)"
         )
         answer = answer_or_end(probe, "len(held)")
-    assert answer != many, f"{many * each} MiB of shared memory were granted, with a limit of {bench.limits.memory_mb}"
+    assert answer != many, (
+        f"{many * size_mb} MiB of shared memory were granted, with a limit of {bench.limits.memory_mb}"
+    )

@@ -40,7 +40,7 @@ def check_signals_stay_inside(bench: Bench) -> None:
 def check_nothing_else_can_be_traced(bench: Bench) -> None:
     with bench.probe() as bystander, bench.probe() as probe:
         bystander.ask("secret = 'a secret of another launch'")
-        found = probe.ask(
+        processes = probe.ask(
             TRY + "import ctypes, struct\n"
             "libc = ctypes.CDLL(None, use_errno=True)\n"
             "result = {}\n"
@@ -53,7 +53,7 @@ def check_nothing_else_can_be_traced(bench: Bench) -> None:
             "    done += ['attach'] if libc.ptrace(16, pid, 0, 0) == 0 else []\n"
             "    if done: result[name] = done\n"
         )
-        assert found == {}, f"the program can inspect or trace {found}"
+        assert processes == {}, f"the program can inspect or trace {processes}"
         assert bystander.ask("result = secret"), "another launch did not survive"
 
 

@@ -39,12 +39,12 @@ class Probe:
         self.connection.send(len(data).to_bytes(4, "big") + data, time.monotonic() + seconds)
 
     def read(self, size: int, deadline: float) -> bytes:
-        found = bytearray()
-        while len(found) < size:
-            part = self.connection.receive(size - len(found), deadline)
+        data = bytearray()
+        while len(data) < size:
+            part = self.connection.receive(size - len(data), deadline)
             assert part, f"the program ended: {self.connection.kill()!r}"
-            found += part
-        return bytes(found)
+            data += part
+        return bytes(data)
 
     def ended(self, source: str, seconds: float = SECONDS) -> str:
         """Run `source`, which must end the program, and return how it ended."""
@@ -80,7 +80,7 @@ def marked() -> str:
 
 def running(mark: str) -> list[int]:
     """The processes of the host that have `mark` as an argument, as seen from outside the sandbox."""
-    found = []
+    pids = []
     for directory in Path("/proc").iterdir():
         if directory.name.isdigit() and int(directory.name) != os.getpid():
             try:
@@ -89,8 +89,8 @@ def running(mark: str) -> list[int]:
             except OSError:
                 continue
             if mark.encode() in arguments and not zombie:
-                found.append(int(directory.name))
-    return found
+                pids.append(int(directory.name))
+    return pids
 
 
 def until(condition: Callable[[], Any], what: str, seconds: float = SECONDS) -> None:

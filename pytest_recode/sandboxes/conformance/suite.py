@@ -30,7 +30,7 @@ def promises() -> tuple[Promise, ...]:
         isolation_processes,
     )
 
-    found = []
+    every_promise = []
     for module, walls in (
         (basics, False),
         (commands, False),
@@ -40,8 +40,8 @@ def promises() -> tuple[Promise, ...]:
     ):
         for name, check in vars(module).items():
             if name.startswith("check_"):
-                found.append(Promise(name=name.removeprefix("check_"), walls=walls, check=check))
-    return tuple(found)
+                every_promise.append(Promise(name=name.removeprefix("check_"), walls=walls, check=check))
+    return tuple(every_promise)
 
 
 def promised(isolation: str) -> tuple[str, ...]:

@@ -57,10 +57,10 @@ def overrides(hidden: memory_modules.HiddenModules, directory: str) -> dict[str,
         return importlib.util.spec_from_loader(name, _Loader(hidden, full), origin=str(location))  # type: ignore[arg-type]
 
     def patch(target: Any, *rest: Any, **more: Any) -> Any:
-        found = hidden_attribute(hidden, target)
-        if found is None:
+        attribute = hidden_attribute(hidden, target)
+        if attribute is None:
             return unittest.mock.patch(target, *rest, **more)
-        return unittest.mock.patch.object(*found, *rest, **more)
+        return unittest.mock.patch.object(*attribute, *rest, **more)
 
     def getsourcelines(thing: Any) -> Any:
         """The lines of a hidden function. Sources are not put where candidate code could read them, so for a hidden

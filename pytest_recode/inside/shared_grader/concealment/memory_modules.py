@@ -85,13 +85,13 @@ class HiddenModules:
     def _directories(self, full: str) -> dict[str, tuple[str, bytes]]:
         """The directories below which a hidden file would have this name, with its path and contents."""
         tail = "/" + full.replace(".", "/")
-        found = {}
+        matches = {}
         for path, data in self._files.items():
             stem = f"{self._directory}/{path[: -len('.py')]}"
             stem = stem[: -len("/__init__")] if stem.endswith("/__init__") else stem
             if stem.endswith(tail):
-                found[stem[: -len(tail)]] = (path, data)
-        return found
+                matches[stem[: -len(tail)]] = (path, data)
+        return matches
 
     def import_(
         self,
@@ -115,10 +115,10 @@ class HiddenModules:
                 rest = [entry for entry in fromlist if entry not in own]
                 package = self._import(name, globals, locals, tuple(rest) or ("__name__",), level)
                 return Overlay(package, own)
-        found = self._import(name, globals, locals, fromlist, level)
+        imported = self._import(name, globals, locals, fromlist, level)
         # `import package.hidden` and `import package.other` bind the same name
         both = not fromlist and any(loaded.startswith(f"{top}.") for loaded in self._loaded)
-        return self._package(top) if both else found
+        return self._package(top) if both else imported
 
     def _package(self, top: str) -> types.ModuleType:
         below = {full: module for full, module in self._loaded.items() if full.startswith(f"{top}.")}
@@ -240,13 +240,13 @@ def sources_below(
 
     `package`: the name of the package that a root itself is, "" where it is none. The first root wins.
     """
-    found: dict[str, tuple[str, bytes]] = {}
+    sources: dict[str, tuple[str, bytes]] = {}
     for root in roots:
         prefix = "" if root == "." else f"{root}/"
         for path, data in files.items():
             if path.startswith(prefix) and path.endswith(".py"):
-                found.setdefault(module_name(path[len(prefix) :], package), (path, data))
-    return found
+                sources.setdefault(module_name(path[len(prefix) :], package), (path, data))
+    return sources
 
 
 def name_below(path: str, root: str) -> str:

@@ -179,7 +179,7 @@ class AuditMonitor:
     def _displayed(self, path: str) -> str:
         return path[len(self._cwd) :] if path.startswith(self._cwd) else path
 
-    def _audit(self, event: str, given: tuple[Any, ...]) -> None:
+    def _audit(self, event: str, raw_arguments: tuple[Any, ...]) -> None:
         """The audit hook. The depths of frames below count from this method."""
         is_relevant = event in audit_policy.REASONS or event in audit_policy.CHECKED_EVENTS
         if not is_relevant and not event.startswith("ctypes."):
@@ -194,7 +194,7 @@ class AuditMonitor:
             frame = self.actor(event, 1)
             if frame is None:
                 return
-            arguments = tuple(map(audit_policy.exact, given))
+            arguments = tuple(map(audit_policy.exact, raw_arguments))
             finding = audit_policy.event_finding(
                 event, arguments, self._hidden, self.is_candidate_file, self._repository_paths
             )

@@ -116,7 +116,7 @@ def exact(value: Any) -> Any:
 
 def event_finding(
     event: str,
-    given: tuple[Any, ...],
+    arguments: tuple[Any, ...],
     hidden: Iterable[str],
     is_candidate: IsCandidateFile,
     repository_paths: Iterable[str] = (),
@@ -130,12 +130,12 @@ def event_finding(
     if event.startswith("ctypes."):
         return f"ctypes {deny_rules.BELOW}"
     if event.startswith("object."):
-        return _attribute_finding(event, given, is_candidate)
+        return _attribute_finding(event, arguments, is_candidate)
     if event == "import":
-        return import_finding(str(given[0]))
+        return import_finding(str(arguments[0]))
     if event == "pickle.find_class":
-        return _pickle_finding(str(given[0]), str(given[1]), hidden)
-    return _open_finding(given, hidden) if event == "open" else _move_finding(given, repository_paths)
+        return _pickle_finding(str(arguments[0]), str(arguments[1]), hidden)
+    return _open_finding(arguments, hidden) if event == "open" else _move_finding(arguments, repository_paths)
 
 
 def _pickle_finding(module: str, name: str, hidden: Iterable[str]) -> str:
@@ -145,8 +145,8 @@ def _pickle_finding(module: str, name: str, hidden: Iterable[str]) -> str:
     return ""
 
 
-def _attribute_finding(event: str, given: tuple[Any, ...], is_candidate: IsCandidateFile) -> str:
-    holder, name = given[0], given[1]
+def _attribute_finding(event: str, arguments: tuple[Any, ...], is_candidate: IsCandidateFile) -> str:
+    holder, name = arguments[0], arguments[1]
     if name in _FRAMES_OF:
         return f"{name} {deny_rules.FRAMES}"
     if event == "object.__getattr__" and name != "__kwdefaults__":
@@ -216,8 +216,8 @@ def _is_foreign(module: str, is_candidate: IsCandidateFile) -> bool:
     return found is not None and not is_candidate(getattr(found, "__file__", None) or "")
 
 
-def _open_finding(given: tuple[Any, ...], hidden: Iterable[str]) -> str:
-    path, mode = given[0], str(given[1] or "")
+def _open_finding(arguments: tuple[Any, ...], hidden: Iterable[str]) -> str:
+    path, mode = arguments[0], str(arguments[1] or "")
     if isinstance(path, int):
         return f"open() of a descriptor {deny_rules.FILES}" if path in (3, 4) else ""
     if isinstance(path, bytes):
@@ -234,20 +234,20 @@ def _open_finding(given: tuple[Any, ...], hidden: Iterable[str]) -> str:
     return ""
 
 
-def _move_finding(given: tuple[Any, ...], repository_paths: Iterable[str]) -> str:
-    source, target = map(_path, given[:2])
-    whole = os.path.realpath(os.path.dirname(os.path.join(_folder(given[2:]), source)))
+def _move_finding(arguments: tuple[Any, ...], repository_paths: Iterable[str]) -> str:
+    source, target = map(_path, arguments[:2])
+    whole = os.path.realpath(os.path.dirname(os.path.join(_folder(arguments[2:]), source)))
     whole = os.path.join(whole, os.path.basename(os.path.normpath(source)))
     if source and any(f"{path}/".startswith(f"{whole}/") for path in repository_paths):
         return f"{os.path.basename(whole)}, which is not the candidate's, is moved"
     return f"{os.path.basename(target)} is code that cannot be checked" if target.endswith(_CODE_FILES) else ""
 
 
-def _path(given: Any) -> str:
-    if isinstance(given, (str, bytes)):
-        return os.fsdecode(given)
-    library = type(given).__module__.partition(".")[0] in ("pathlib", "posix", "os")
-    return os.fsdecode(os.fspath(given)) if library and hasattr(given, "__fspath__") else ""
+def _path(argument: Any) -> str:
+    if isinstance(argument, (str, bytes)):
+        return os.fsdecode(argument)
+    library = type(argument).__module__.partition(".")[0] in ("pathlib", "posix", "os")
+    return os.fsdecode(os.fspath(argument)) if library and hasattr(argument, "__fspath__") else ""
 
 
 def _folder(descriptors: tuple[Any, ...]) -> str:

@@ -92,10 +92,10 @@ def builtins_for(monitor: Monitor) -> dict[str, Any]:
             return sys._getframe(1).f_locals
         return dict(real_vars(*holder)) if id(holder[0]) in monitor.guarded else real_vars(*holder)
 
-    made = {"vars": vars_, "getattr": getattr_, "setattr": setattr_, "delattr": delattr_, "__import__": import_}
-    for name, function in made.items():
+    replacements = {"vars": vars_, "getattr": getattr_, "setattr": setattr_, "delattr": delattr_, "__import__": import_}
+    for name, function in replacements.items():
         function.__name__ = function.__qualname__ = name
-    return {**vars(builtins), **made}
+    return {**vars(builtins), **replacements}
 
 
 def module_class(monitor: Monitor, sealed: Iterable[str] = ()) -> Any:
@@ -219,10 +219,10 @@ def _intercept_members(monitor: Monitor) -> None:
     members, field = inspect.getmembers, string.Formatter.get_field
 
     @functools.wraps(members)
-    def getmembers(*given: Any, **named: Any) -> Any:
-        found = members(*given, **named)
+    def getmembers(*positional: Any, **named: Any) -> Any:
+        pairs = members(*positional, **named)
         is_candidate = monitor.active and monitor.actor("lookup", 1) is not None
-        return [pair for pair in found if pair[0] not in deny_rules.ATTRIBUTES] if is_candidate else found
+        return [pair for pair in pairs if pair[0] not in deny_rules.ATTRIBUTES] if is_candidate else pairs
 
     @functools.wraps(field)
     def get_field(self: Any, name: str, *rest: Any) -> Any:
@@ -284,9 +284,9 @@ def _intercept_source_loader(monitor: Monitor) -> None:
 
 def _checking_first(monitor: Monitor, load: Any) -> Any:
     @functools.wraps(load)
-    def loading(self: Any, *given: Any) -> Any:
+    def loading(self: Any, *arguments: Any) -> Any:
         monitor.refuse_new_file(_path_of(self))
-        return load(self, *given)
+        return load(self, *arguments)
 
     del loading.__wrapped__
     return loading

@@ -111,12 +111,12 @@ class JudgeSnapshot:
         versioned = {}
         self._classes: list[tuple[str, type, frozenset[str]]] = []
         for name, member in _CLASSES:
-            found = _member(sys.modules.get(name), member)
-            if isinstance(found, type):
-                self._classes.append((f"{name}.{member}", found, frozenset(vars(found))))
-                self._record(f"{name}.{member}", found)
+            owner = _member(sys.modules.get(name), member)
+            if isinstance(owner, type):
+                self._classes.append((f"{name}.{member}", owner, frozenset(vars(owner))))
+                self._record(f"{name}.{member}", owner)
                 if name.startswith(("unittest.", "contextlib", "warnings")):
-                    versioned[f"{name}.{member}"] = found
+                    versioned[f"{name}.{member}"] = owner
         packages = (*packages, *(name for name in sys.modules if f"{name}.".startswith("_recode.")))
         for name, module in sorted(sys.modules.items()) if packages else ():
             if any(f"{name}.".startswith(f"{package}.") for package in packages):
@@ -144,40 +144,40 @@ class JudgeSnapshot:
 
     def changes(self, is_candidate: Optional[Callable[[str], bool]] = None) -> list[str]:
         """One line for each change. `is_candidate`: whether a file is the candidate's."""
-        found = []
+        lines = []
         for path, holder, stored in self._names:
             now = holder if isinstance(holder, dict) else vars(holder)
-            found += [f"{path}.{key} was replaced" for key, value in stored.items() if now.get(key) is not value]
+            lines += [f"{path}.{key} was replaced" for key, value in stored.items() if now.get(key) is not value]
             if not isinstance(holder, dict):
-                found += [f"{path}.{key} was added" for key in _COMPARISONS if key in now and key not in stored]
-        found += [
+                lines += [f"{path}.{key} was added" for key in _COMPARISONS if key in now and key not in stored]
+        lines += [
             f"sys.modules[{name!r}] was replaced" for name, module in self._named if sys.modules.get(name) is not module
         ]
-        found += [
+        lines += [
             f"{name} was changed"
             for name, function, inner in self._code
             if not module_snapshot.same(module_snapshot.inner(function), inner)
         ]
         for name in self._versions.changed():
-            if not any(line.startswith(f"{name}.") for line in found):
-                found.append(f"{name} was changed and restored")
+            if not any(line.startswith(f"{name}.") for line in lines):
+                lines.append(f"{name} was changed and restored")
         if builtins.__import__ is not self._import:
-            found.append("builtins.__import__ was replaced")
+            lines.append("builtins.__import__ was replaced")
         if sys.gettrace() is not None or sys.getprofile() is not None:
-            found.append("sys.settrace or sys.setprofile runs code inside the judge")
+            lines.append("sys.settrace or sys.setprofile runs code inside the judge")
         for text, holds in self._canaries:
             try:
                 good = holds()
             except BaseException as exc:  # noqa: BLE001  a changed function may raise anything
-                found.append(f"{text}: {type(exc).__name__}")
+                lines.append(f"{text}: {type(exc).__name__}")
             else:
                 if good is not True:
-                    found.append(text)
+                    lines.append(text)
         if is_candidate is not None:
-            found += self.replacements(is_candidate)
-            found += self.libraries.changes(is_candidate)
-            found += self._left_behind(is_candidate)
-        return list(dict.fromkeys(found))
+            lines += self.replacements(is_candidate)
+            lines += self.libraries.changes(is_candidate)
+            lines += self._left_behind(is_candidate)
+        return list(dict.fromkeys(lines))
 
     def replacements(self, is_candidate: Callable[[str], bool]) -> Iterator[str]:
         """One line for each function of a library that is the candidate's now. As `changes`, but quick."""
@@ -242,11 +242,11 @@ def _changed_hooks(is_candidate: Callable[[str], bool]) -> Iterator[str]:
 
 
 def _signals() -> dict[int, Any]:
-    found = {}
+    handlers = {}
     for number in signal.valid_signals():
         with contextlib.suppress(ValueError, OSError):
-            found[int(number)] = signal.getsignal(number)
-    return found
+            handlers[int(number)] = signal.getsignal(number)
+    return handlers
 
 
 def _member(holder: Any, path: str) -> Any:

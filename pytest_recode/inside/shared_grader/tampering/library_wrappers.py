@@ -72,7 +72,7 @@ def wraps(now: Any, before: Any, is_candidate: IsCandidateFile) -> bool:
 
 def _includes_candidates(held: list[Any], before: Any, is_candidate: IsCandidateFile) -> bool:
     """Whether these values, or values that they hold, include one of the candidate's. True also above the limits."""
-    left = [(each, 1) for each in held]
+    left = [(value, 1) for value in held]
     seen = {id(before)}
     while left:
         thing, depth = left.pop()
@@ -81,7 +81,7 @@ def _includes_candidates(held: list[Any], before: Any, is_candidate: IsCandidate
         seen.add(id(thing))
         if _is_candidates(thing, is_candidate) or depth > _MAX_DEPTH or len(seen) > _MAX_VALUES:
             return True
-        left += [(each, depth + 1) for each in _held(thing)]
+        left += [(inner, depth + 1) for inner in _held(thing)]
     return False
 
 

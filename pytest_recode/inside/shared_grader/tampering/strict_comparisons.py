@@ -34,13 +34,13 @@ def _strict(real: Any, at: int) -> Any:
     """`real` compares its arguments number `at` and the next."""
 
     @functools.wraps(real)
-    def compare(*given: Any, **named: Any) -> Any:
-        pair = given[at : at + 2]
+    def compare(*arguments: Any, **named: Any) -> Any:
+        pair = arguments[at : at + 2]
         if len(pair) == 2 and (_has_no_values(*pair) or _has_no_values(*pair[::-1])):
             if at:
                 raise AssertionError("nothing is compared: one side is empty or masked, and the other is not")
             return False
-        return real(*given, **named)
+        return real(*arguments, **named)
 
     compare._recode_strict = True  # type: ignore[attr-defined]
     return compare
