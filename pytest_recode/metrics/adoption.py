@@ -93,16 +93,16 @@ def read(transcript: Path | None) -> tuple[Pair, ...] | None:
 def pairs(lines: Iterable[TurnLine | FeedbackLine]) -> tuple[Pair, ...]:
     """Of a resumed run, the latest line of a turn counts."""
     turns: dict[int, TurnLine] = {}
-    given: dict[int, FeedbackLine] = {}
+    feedback: dict[int, FeedbackLine] = {}
     for line in lines:
         if line["event"] == "turn":
             turns[line["turn"]] = line
         elif line["event"] == "feedback":
-            given[line["turn"]] = line
+            feedback[line["turn"]] = line
     return tuple(
-        Pair(feedback=given[number], before=turns[number], after=turns[number + 1])
-        for number in sorted(given)
-        if given[number]["level"] != "L0" and {number, number + 1} <= turns.keys()
+        Pair(feedback=feedback[number], before=turns[number], after=turns[number + 1])
+        for number in sorted(feedback)
+        if feedback[number]["level"] != "L0" and {number, number + 1} <= turns.keys()
     )
 
 
@@ -113,7 +113,7 @@ def by_rule(pair: Pair) -> tuple[Advice, ...]:
     half of the new names in the feedback (or there are none, or the interface equals the shown correction); otherwise
     "partial".
     """
-    found = []
+    results = []
     for item in pair.feedback["items"]:
         name = item["interface"]
         advised = item.get("caused_by") or name
@@ -123,8 +123,8 @@ def by_rule(pair: Pair) -> tuple[Advice, ...]:
             new = named(item, pair.level) - before.names
             if 2 * len(new & after.names) >= len(new) or _as_corrected(item, pair):
                 adopted = YES
-        found.append(advice(pair, item, adopted, resolved(pair, name), item["category"]))
-    return tuple(found)
+        results.append(advice(pair, item, adopted, resolved(pair, name), item["category"]))
+    return tuple(results)
 
 
 def advice(pair: Pair, item: StoredFeedbackItem, adopted: str, resolved: str, category: str) -> Advice:
@@ -172,27 +172,27 @@ def code_of(targets: Mapping[str, str], interface: str) -> Code:
 def named(item: StoredFeedbackItem, level: str) -> frozenset[str]:
     """The names that an item mentions at a level: in backticks, or with the form of an identifier; in the correction, all names."""
     shown = int(level[1:])
-    found: set[str] = set()
+    names: set[str] = set()
     for text in (item["description"], item["analysis"], item["suggestion"])[:shown]:
         for quoted in _QUOTED.findall(text):
-            found.update(_NAME.findall(quoted))
-        found.update(name for name in _NAME.findall(text) if _IDENTIFIER.search(name))
+            names.update(_NAME.findall(quoted))
+        names.update(name for name in _NAME.findall(text) if _IDENTIFIER.search(name))
     if shown >= 4:
         for code in (item["correction"], *item.get("elsewhere", {}).values()):
             tree = source.parse(code.encode(errors="replace")).tree
-            found |= _names(tree) if tree is not None else set()
-    return frozenset(found)
+            names |= _names(tree) if tree is not None else set()
+    return frozenset(names)
 
 
 def _as_corrected(item: StoredFeedbackItem, pair: Pair) -> bool:
     """Whether the candidate now has the definitions of the shown correction."""
     tree = source.parse(item["correction"].encode(errors="replace")).tree if pair.level == "L4" else None
-    wanted = [node for node in tree.body if isinstance(node, Definition)] if tree is not None else []
+    definitions = [node for node in tree.body if isinstance(node, Definition)] if tree is not None else []
     file = file_of(item["interface"], tuple(pair.after["targets"]))
-    if not wanted or file is None:
+    if not definitions or file is None:
         return False
     now = _parsed(pair.after["targets"], file)
-    return all(source.same(node, source.definition(now, (node.name,))) for node in wanted)
+    return all(source.same(node, source.definition(now, (node.name,))) for node in definitions)
 
 
 def _parsed(targets: Mapping[str, str], path: str) -> Source:
@@ -220,38 +220,38 @@ def _closure(tree: ast.Module, path: Sequence[str], start: Definition) -> list[a
         places.pop(path[0], None)  # of its own class, only methods that it names
         owner = source.definition(Source(text="", tree=tree), path[:-1])
         methods = _places(statements(owner.body)) if owner is not None else {}
-    found: dict[int, ast.stmt] = {}
+    nodes: dict[int, ast.stmt] = {}
     pending: list[ast.stmt] = [start]
     while pending:
         node = pending.pop()
-        if id(node) in found:
+        if id(node) in nodes:
             continue
-        found[id(node)] = node
-        for each in ast.walk(node):
-            if isinstance(each, ast.Name):
-                pending += places.get(each.id, ())
-            elif isinstance(each, ast.Attribute):
-                pending += methods.get(each.attr, ())
-    return sorted(found.values(), key=lambda node: (node.lineno, node.col_offset))
+        nodes[id(node)] = node
+        for child in ast.walk(node):
+            if isinstance(child, ast.Name):
+                pending += places.get(child.id, ())
+            elif isinstance(child, ast.Attribute):
+                pending += methods.get(child.attr, ())
+    return sorted(nodes.values(), key=lambda node: (node.lineno, node.col_offset))
 
 
 def _places(body: Iterable[ast.stmt]) -> dict[str, list[ast.stmt]]:
-    found: dict[str, list[ast.stmt]] = {}
+    places: dict[str, list[ast.stmt]] = {}
     for node in body:
         for name in source.bound(node):
-            found.setdefault(name, []).append(node)
-    return found
+            places.setdefault(name, []).append(node)
+    return places
 
 
 def _names(node: ast.AST) -> set[str]:
-    found = set()
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name):
-            found.add(each.id)
-        elif isinstance(each, ast.Attribute):
-            found.add(each.attr)
-        elif isinstance(each, Definition):
-            found.add(each.name)
-        elif isinstance(each, ast.arg | ast.keyword) and each.arg is not None:
-            found.add(each.arg)
-    return found
+    names = set()
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name):
+            names.add(child.id)
+        elif isinstance(child, ast.Attribute):
+            names.add(child.attr)
+        elif isinstance(child, Definition):
+            names.add(child.name)
+        elif isinstance(child, ast.arg | ast.keyword) and child.arg is not None:
+            names.add(child.arg)
+    return names

@@ -122,25 +122,25 @@ def judge(
     if new:
         dollars = "the price is unknown" if spent.cost_usd is None else f"{spent.cost_usd:.4f} dollars"
         notify(f"--adoption-model={name}: {spent.prompt_tokens + spent.completion_tokens:,} tokens, {dollars}")
-    found: dict[Row, list[Advice]] = {}
+    by_row: dict[Row, list[Advice]] = {}
     unjudged = 0
     for place in places:
         judged = known[place.run][place.key]
         for item in place.pair.feedback["items"]:
-            given = next((one for one in judged if one["interface"] == item["interface"]), None)
-            if given is None:
+            judgement = next((one for one in judged if one["interface"] == item["interface"]), None)
+            if judgement is None:
                 unjudged += 1
                 continue
-            judged = [one for one in judged if one is not given]  # an interface may have several items, in order
-            one = advice(place.pair, item, given["adopted"], given["resolved"], given.get("error_type", ""))
-            found.setdefault(place.row, []).append(replace(one, task=place.task))
+            judged = [one for one in judged if one is not judgement]  # an interface may have several items, in order
+            one = advice(place.pair, item, judgement["adopted"], judgement["resolved"], judgement.get("error_type", ""))
+            by_row.setdefault(place.row, []).append(replace(one, task=place.task))
     notes = [
         f"by model: judged by {name}, prompt {VERSION}"
         + (f", at most {sample} turns per row and level" if sample else "")
     ]
     if unjudged:
         notes.append(f"by model: {unjudged} items omitted, because the model gave no valid answer for them")
-    return Judged(advice={row: tuple(one) for row, one in found.items()}, notes=tuple(notes))
+    return Judged(advice={row: tuple(one) for row, one in by_row.items()}, notes=tuple(notes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,26 +154,26 @@ class ModelAnswer:
 
 def ask(model: Model, pair: Pair) -> ModelAnswer:
     """Ask about one pair; items that are missing or invalid are requested once more. Raises `ModelError`."""
-    wanted = tuple(item["interface"] for item in pair.feedback["items"])
-    found = Judgements(wanted=wanted, schema=schema(list(dict.fromkeys(wanted))))
+    interfaces = tuple(item["interface"] for item in pair.feedback["items"])
+    judgements = Judgements(wanted=interfaces, schema=schema(list(dict.fromkeys(interfaces))))
     messages = prompt(pair)
     spent = Usage()
     answers: list[str] = []
     for _attempt in range(ATTEMPTS):
-        reply = model.complete(messages, schema=found.schema)
+        reply = model.complete(messages, schema=judgements.schema)
         spent += reply.usage
         answers.append(reply.text)
-        found.add(reply.text)
-        if not found.problems:
+        judgements.add(reply.text)
+        if not judgements.problems:
             break
-        accepted = ", ".join(found.accepted())
+        accepted = ", ".join(judgements.accepted())
         text = AGAIN.format(
-            problems="\n".join(f"- {each}" for each in found.problems),
+            problems="\n".join(f"- {each}" for each in judgements.problems),
             accepted=ACCEPTED.format(interfaces=accepted) if accepted else "",
         )
         quoted = Message(role="assistant", content=reply.text[:MOST_SECTION] or "(empty)")
         messages = [*messages[:2], quoted, Message(role="user", content=text)]
-    return ModelAnswer(items=found.items(), answers=answers, usage=spent)
+    return ModelAnswer(items=judgements.items(), answers=answers, usage=spent)
 
 
 def prompt(pair: Pair) -> list[Message]:
@@ -222,7 +222,7 @@ def schema(interfaces: Sequence[str]) -> dict[str, Any]:
 
 
 def _places(rows: Mapping[Row, Sequence[Attempt]], sample: int | None) -> list[_Place]:
-    found = []
+    places = []
     for row, attempts in rows.items():
         by_level: dict[str, list[_Place]] = {}
         for attempt in attempts:
@@ -236,8 +236,8 @@ def _places(rows: Mapping[Row, Sequence[Attempt]], sample: int | None) -> list[_
             chosen: Sequence[int] = range(len(group))
             if sample is not None and sample < len(group):
                 chosen = sorted(random.Random(SEED).sample(chosen, sample))
-            found += [group[place] for place in chosen]
-    return found
+            places += [group[place] for place in chosen]
+    return places
 
 
 def _ledger(run: Path) -> NullLedger:
@@ -256,15 +256,15 @@ def _file(run: Path, name: str) -> Path:
 
 def _stored(path: Path, model: str) -> dict[str, list[dict[str, Any]]]:
     """What `model` has judged already, by key. Models whose names differ only in punctuation share a file."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    answers: dict[str, list[dict[str, Any]]] = {}
     for number, text in enumerate(path.read_bytes().split(b"\n")[:-1] if path.exists() else (), 1):
         try:
             line = json.loads(text)
             if line["model"] == model:
-                found[line["key"]] = line["items"]
+                answers[line["key"]] = line["items"]
         except (ValueError, KeyError, TypeError):
             raise UserError(f"{path}: line {number} is damaged: remove it, and the model is asked again") from None
-    return found
+    return answers
 
 
 def _store(path: Path, line: Mapping[str, Any]) -> None:

@@ -125,7 +125,7 @@ class Attempt:
     cost_usd: float | None = None
     shared: Shared = Shared()
     nodeid: str = ""
-    made: tuple[tuple[str, str], ...] = ()  # other recorded values: version, sandbox …
+    recorded: tuple[tuple[str, str], ...] = ()  # other recorded values: version, sandbox …
     digest: str = ""  # hash of the task's files; "": unknown
     seeds: frozenset[int] = frozenset()  # of the gradings
     year: int | None = None  # publication year of the task's paper

@@ -88,11 +88,11 @@ def of_run(run: Path, *, only: Collection[str] | None = None) -> Outcomes:
     keys = Counter(_key(row) for row in grouped)
     if twice := next((key for key, count in keys.items() if count > 1), None):
         raise UserError(f"{run}: has two rows of {name(twice)} with different settings: give a run with one")
-    made = sorted((_row(row, attempts) for row, attempts in grouped.items()), key=lambda row: row.key)
+    row_outcomes = sorted((_row(row, attempts) for row, attempts in grouped.items()), key=lambda row: row.key)
     place = run if run.is_dir() else run.parent
     return Outcomes(
         source=str(run),
-        rows=tuple(made),
+        rows=tuple(row_outcomes),
         notes=source.notes,
         unended=len(unended(place, source.attempts)) if only is None else 0,
     )
@@ -114,7 +114,7 @@ def _row(row: Row, attempts: Sequence[Attempt]) -> RowOutcomes:
         tasks.setdefault(attempt.task, []).append(attempt)
     recorded: dict[str, set[str]] = {}
     for attempt in attempts:
-        for fact, value in attempt.made:
+        for fact, value in attempt.recorded:
             recorded.setdefault(fact, set()).add(value)
     return RowOutcomes(
         key=_key(row),
@@ -137,19 +137,19 @@ def _task(task: str, attempts: Sequence[Attempt]) -> TaskOutcomes:
         snippet=attempts[0].snippet,
         attempts=tuple(
             Outcome(
-                attempt=each.number,
-                outcome=each.outcome,
-                solved_turn=each.solved_turn,
-                turns=len(each.turns),
-                cost_usd=None if each.cost_usd is None else round(each.cost_usd, 6),
-                reason=each.reason,
+                attempt=attempt.number,
+                outcome=attempt.outcome,
+                solved_turn=attempt.solved_turn,
+                turns=len(attempt.turns),
+                cost_usd=None if attempt.cost_usd is None else round(attempt.cost_usd, 6),
+                reason=attempt.reason,
             )
-            for each in sorted(attempts, key=lambda each: each.number)
+            for attempt in sorted(attempts, key=lambda attempt: attempt.number)
         ),
     )
 
 
-def text(found: Outcomes) -> str:
+def text(outcomes: Outcomes) -> str:
     """The file's text: sorted, and one line for each setting and each attempt, so that a diff shows what changed."""
     whole = {
         "schema": SCHEMA,
@@ -165,27 +165,27 @@ def text(found: Outcomes) -> str:
                 "recorded": dict(row.recorded),
                 "tasks": {each.task: _task_object(each) for each in row.tasks},
             }
-            for row in found.rows
+            for row in outcomes.rows
         ],
     }
     return _json(whole, "") + "\n"
 
 
-def _task_object(found: TaskOutcomes) -> dict[str, Any]:
-    snippet = found.snippet
+def _task_object(task: TaskOutcomes) -> dict[str, Any]:
+    snippet = task.snippet
     of = {"snippet": {"paper": snippet.paper, "name": snippet.name, "lines": snippet.lines}} if snippet else {}
     return {
-        "digest": found.digest,
+        "digest": task.digest,
         **of,
         "attempts": [
             {
-                "attempt": each.attempt,
-                "outcome": each.outcome,
-                "solved_turn": each.solved_turn,
-                "turns": each.turns,
-                "cost_usd": each.cost_usd,
+                "attempt": attempt.attempt,
+                "outcome": attempt.outcome,
+                "solved_turn": attempt.solved_turn,
+                "turns": attempt.turns,
+                "cost_usd": attempt.cost_usd,
             }
-            for each in found.attempts
+            for attempt in task.attempts
         ],
     }
 
@@ -194,13 +194,13 @@ def _json(value: Any, indent: str, *, element: bool = False) -> str:
     """JSON with one value on a line; elements of lists without further lists or objects are on one line."""
     parts: Sequence[tuple[str, Any]] = ()
     if isinstance(value, dict):
-        parts = [(f"{json.dumps(key)}: ", each) for key, each in value.items()]
+        parts = [(f"{json.dumps(key)}: ", item) for key, item in value.items()]
     elif isinstance(value, list):
-        parts = [("", each) for each in value]
-    if not parts or (element and not any(isinstance(each, dict | list) for _, each in parts)):
+        parts = [("", item) for item in value]
+    if not parts or (element and not any(isinstance(item, dict | list) for _, item in parts)):
         return json.dumps(value)
     inner = f"{indent} "
-    rows = [f"{inner}{label}{_json(each, inner, element=isinstance(value, list))}" for label, each in parts]
+    rows = [f"{inner}{label}{_json(item, inner, element=isinstance(value, list))}" for label, item in parts]
     opening, closing = "{}" if isinstance(value, dict) else "[]"
     return f"{opening}\n" + ",\n".join(rows) + f"\n{indent}{closing}"
 
@@ -249,31 +249,33 @@ def load(path: Path) -> Outcomes:
         raise UserError(f"{path}: there is no such baseline: {_BLESS}") from None
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}; {_BLESS}") from None
-    found = parse_json(data)
-    if not isinstance(found, dict) or "schema" not in found:
+    content = parse_json(data)
+    if not isinstance(content, dict) or "schema" not in content:
         raise UserError(f"{path}: is not a baseline: {_BLESS}")
-    if type(found["schema"]) is not int or found["schema"] != SCHEMA:
-        version = json.dumps(found["schema"])[:40]
+    if type(content["schema"]) is not int or content["schema"] != SCHEMA:
+        version = json.dumps(content["schema"])[:40]
         raise UserError(f"{path}: schema {version}: this version reads {SCHEMA}: {_BLESS}, or update pytest-recode")
-    if wrong := check_of(_Baseline)(found) or _doubtful(found):
+    if wrong := check_of(_Baseline)(content) or _doubtful(content):
         raise UserError(
             f"{path}: is not a baseline of schema {SCHEMA}: {wrong.removeprefix('.').lstrip(': ')}; {_BLESS}"
         )
-    return Outcomes(source=str(path), rows=tuple(sorted(map(_loaded, found["rows"]), key=lambda row: row.key)))
+    return Outcomes(source=str(path), rows=tuple(sorted(map(_loaded, content["rows"]), key=lambda row: row.key)))
 
 
-def _doubtful(found: Mapping[str, Any]) -> str:
+def _doubtful(content: Mapping[str, Any]) -> str:
     """What no run can have: a row or an attempt twice, a turn that solved an episode that is not solved, or is not among its turns."""
-    rows = [_loaded(row) for row in found["rows"]]
+    rows = [_loaded(row) for row in content["rows"]]
     if twice := next((key for key, count in Counter(row.key for row in rows).items() if count > 1), None):
         return f"has two rows of {name(twice)}"
     for row in rows:
         for task in row.tasks:
-            if len({each.attempt for each in task.attempts}) < len(task.attempts):
+            if len({attempt.attempt for attempt in task.attempts}) < len(task.attempts):
                 return f"has an attempt at {task.task} twice"
-            for each in task.attempts:
-                if (each.outcome == "solved") != (each.solved_turn is not None) or (each.solved_turn or 0) > each.turns:
-                    return f"solved_turn of {task.task}, attempt {each.attempt}, does not fit its outcome and turns"
+            for attempt in task.attempts:
+                if (attempt.outcome == "solved") != (attempt.solved_turn is not None) or (
+                    attempt.solved_turn or 0
+                ) > attempt.turns:
+                    return f"solved_turn of {task.task}, attempt {attempt.attempt}, does not fit its outcome and turns"
     return ""
 
 
@@ -286,17 +288,17 @@ def _loaded(row: Mapping[str, Any]) -> RowOutcomes:
         tasks=tuple(
             TaskOutcomes(
                 task=task,
-                digest=each["digest"],
-                snippet=_snippet(each.get("snippet")),
+                digest=fields["digest"],
+                snippet=_snippet(fields.get("snippet")),
                 attempts=tuple(
                     Outcome(**{key: one[key] for key in ("attempt", "outcome", "solved_turn", "turns", "cost_usd")})
-                    for one in each["attempts"]
+                    for one in fields["attempts"]
                 ),
             )
-            for task, each in sorted(row["tasks"].items())
+            for task, fields in sorted(row["tasks"].items())
         ),
     )
 
 
-def _snippet(found: Mapping[str, Any] | None) -> Snippet | None:
-    return None if found is None else Snippet(paper=found["paper"], name=found["name"], lines=found["lines"])
+def _snippet(fields: Mapping[str, Any] | None) -> Snippet | None:
+    return None if fields is None else Snippet(paper=fields["paper"], name=fields["name"], lines=fields["lines"])

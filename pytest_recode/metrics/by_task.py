@@ -32,7 +32,7 @@ def by_task(rows: Mapping[Row, Sequence[Attempt]]) -> list[TaskShares]:
     groups: dict[Row, list[Row]] = {}
     for row in rows:
         groups.setdefault(replace(row, feedback="", source="", differs=""), []).append(row)
-    found = []
+    shares = []
     for key, group in groups.items():
         repeated = len({row.feedback for row in group}) < len(group)
         parts = [
@@ -42,8 +42,8 @@ def by_task(rows: Mapping[Row, Sequence[Attempt]]) -> list[TaskShares]:
             whole = replace(
                 key, source=_joined(row.source for row in part), differs=_joined(row.differs for row in part)
             )
-            found += _tasks(whole, [attempt for row in part for attempt in rows[row]])
-    return found
+            shares += _tasks(whole, [attempt for row in part for attempt in rows[row]])
+    return shares
 
 
 def policies(rows: Mapping[Row, Sequence[Attempt]]) -> list[str]:
@@ -62,10 +62,10 @@ def _tasks(row: Row, attempts: Sequence[Attempt]) -> list[TaskShares]:
 
 
 def _shares(row: Row, task: str, attempts: Sequence[Attempt]) -> TaskShares:
-    found: dict[str, list[Attempt]] = {}
+    by_policy: dict[str, list[Attempt]] = {}
     for attempt in attempts:
-        found.setdefault(attempt.row.feedback, []).append(attempt)
-    shares = {policy: _solved(group) for policy, group in found.items()}
+        by_policy.setdefault(attempt.row.feedback, []).append(attempt)
+    shares = {policy: _solved(group) for policy, group in by_policy.items()}
     played = sum(attempt.played for attempt in attempts)
     return TaskShares(
         row=row,

@@ -40,8 +40,8 @@ def read(transcript: Path | None) -> tuple[UsageLine | RetryLine, ...]:
 
 
 def calls(lines: Iterable[UsageLine | RetryLine]) -> Calls:
-    found = list(lines)
-    answered = [line for line in found if line["event"] == "usage"]
+    events = list(lines)
+    answered = [line for line in events if line["event"] == "usage"]
     timed = [line for line in answered if "waited" in line and "answering" in line]
     waited = [line["waited"] for line in timed]
     answering = [line["answering"] for line in timed]
@@ -50,7 +50,7 @@ def calls(lines: Iterable[UsageLine | RetryLine]) -> Calls:
     return Calls(
         calls=len(answered),
         replayed=len(replayed),
-        retries=len(found) - len(answered),
+        retries=len(events) - len(answered),
         cost_usd=_sum(line["cost_usd"] for line in answered),
         recorded_usd=_sum(line.get("recorded_usd") for line in replayed),
         waited=sum(waited) if timed else None,

@@ -24,17 +24,17 @@ class Sorted:
 
 def categories(attempts: Iterable[Attempt]) -> Sorted:
     """Share of a category = its items / items with a category (RECODE-H, table 3, which has no T0)."""
-    found: Counter[str] = Counter()
+    items: Counter[str] = Counter()
     sources: Counter[str] = Counter()
     for attempt in attempts:
         for turn in attempt.turns:
-            found.update(turn.categories)
+            items.update(turn.categories)
             sources[turn.source] += len(turn.categories)
-    counts = tuple(found[name] for name in CATEGORIES)
+    counts = tuple(items[name] for name in CATEGORIES)
     known = sum(counts)
     return Sorted(
-        items=found.total(),
-        none=found.total() - known,
+        items=items.total(),
+        none=items.total() - known,
         counts=counts,
         shares=tuple(count / known for count in counts) if known else None,
         sources=tuple((source, count) for source, count in sources.most_common() if count),

@@ -58,15 +58,15 @@ def codebleu(candidate: Codes, reference: Codes, *, comments: bool = True) -> Li
     root = logging.getLogger()
     root.addFilter(_no_data_flow)
     try:
-        found = calc_codebleu([other for _, other in pairs], [one for one, _ in pairs], lang="python", weights=WEIGHTS)
+        scores = calc_codebleu([other for _, other in pairs], [one for one, _ in pairs], lang="python", weights=WEIGHTS)
     finally:
         root.removeFilter(_no_data_flow)
     return Likeness(
-        codebleu=float(found["codebleu"]),
-        ngram=float(found["ngram_match_score"]),
-        weighted=float(found["weighted_ngram_match_score"]),
-        syntax=float(found["syntax_match_score"]),
-        dataflow=float(found["dataflow_match_score"]),
+        codebleu=float(scores["codebleu"]),
+        ngram=float(scores["ngram_match_score"]),
+        weighted=float(scores["weighted_ngram_match_score"]),
+        syntax=float(scores["syntax_match_score"]),
+        dataflow=float(scores["dataflow_match_score"]),
     )
 
 
@@ -165,21 +165,21 @@ def _place(cut: _Cut) -> tuple[int, int]:
 
 
 def _comments(source: str) -> list[_Cut]:
-    found: list[_Cut] = []
+    cuts: list[_Cut] = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
             if token.type == tokenize.COMMENT:
-                found.append((token.start[0] - 1, len(token.line[: token.start[1]].encode()), None, b""))
+                cuts.append((token.start[0] - 1, len(token.line[: token.start[1]].encode()), None, b""))
     except (tokenize.TokenError, SyntaxError):
         pass
-    return found
+    return cuts
 
 
 def _docstrings(source: str) -> list[_Cut]:
     tree = tree_of(source)
     if tree is None:
         return []
-    found: list[_Cut] = []
+    cuts: list[_Cut] = []
     for node in ast.walk(tree):
         if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             continue
@@ -194,8 +194,8 @@ def _docstrings(source: str) -> list[_Cut]:
         for row in rows:
             start = first.col_offset if row == rows[0] else 0
             stop = first.end_col_offset if row == rows[-1] else None
-            found.append((row, start, stop, instead if row == rows[0] else b""))
-    return found
+            cuts.append((row, start, stop, instead if row == rows[0] else b""))
+    return cuts
 
 
 def _text(data: bytes) -> str:

@@ -102,7 +102,7 @@ def turns(pairs: Sequence[tuple[str, bool, bool]], *, unpaired: int) -> Comparis
 
 def _comparison(
     pairs: Sequence[tuple[str, tuple[Fraction, Fraction]]],
-    found: Difference,
+    difference: Difference,
     units: str,
     number: int,
     unpaired: int,
@@ -116,9 +116,9 @@ def _comparison(
         neither=sum(one == other == 0 for _, (one, other) in pairs),
         first=float(sum(one for _, (one, _) in pairs) / len(pairs)),
         second=float(sum(other for _, (_, other) in pairs) / len(pairs)),
-        difference=found.value,
-        interval=found.interval,
-        p=found.p,
+        difference=difference.value,
+        interval=difference.interval,
+        p=difference.p,
         units=units,
         least_p=2.0 ** (1 - number),
     )
@@ -132,11 +132,11 @@ def _pairs(
 
 
 def _scores(attempts: Sequence[Attempt], within: int | None) -> dict[str, Fraction]:
-    found: dict[str, list[bool]] = {}
+    outcomes_of: dict[str, list[bool]] = {}
     for attempt in attempts:
         if attempt.played:
-            found.setdefault(attempt.task, []).append(attempt.solved_within(within))
-    return {task: Fraction(sum(outcomes), len(outcomes)) for task, outcomes in found.items()}
+            outcomes_of.setdefault(attempt.task, []).append(attempt.solved_within(within))
+    return {task: Fraction(sum(outcomes), len(outcomes)) for task, outcomes in outcomes_of.items()}
 
 
 def _tasks(n: int) -> str:

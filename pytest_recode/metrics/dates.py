@@ -83,7 +83,7 @@ def timeline(attempts: Iterable[Attempt]) -> Timeline:
 
 def by_year(attempts: Sequence[Attempt]) -> dict[int | None, list[Attempt]]:
     """Group attempts by the publication year of the task's paper, in chronological order; None (unknown) is last."""
-    found: dict[int | None, list[Attempt]] = {}
+    groups: dict[int | None, list[Attempt]] = {}
     for attempt in sorted(attempts, key=lambda one: one.year or 9999):
-        found.setdefault(attempt.year, []).append(attempt)
-    return found
+        groups.setdefault(attempt.year, []).append(attempt)
+    return groups

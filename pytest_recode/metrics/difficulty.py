@@ -56,24 +56,24 @@ def difference(tasks: Mapping[Difficulty, int], gap: float) -> float:
 
     `gap`: how much higher the log odds of the second model are, on every task (Rasch 1960).
     """
-    found = sum(
+    total = sum(
         count
         * sum(share * (_logistic(odds + gap / 2) - _logistic(odds - gap / 2)) for odds, share in _grid(difficulty))
         for difficulty, count in tasks.items()
     )
-    return found / sum(tasks.values())
+    return total / sum(tasks.values())
 
 
-def gap_of(tasks: Mapping[Difficulty, int], wanted: float) -> float:
-    """The `gap` with which `difference` is `wanted` (0 to 1); infinite for 1."""
-    if wanted >= 1:
+def gap_of(tasks: Mapping[Difficulty, int], target: float) -> float:
+    """The `gap` with which `difference` is `target` (0 to 1); infinite for 1."""
+    if target >= 1:
         return math.inf
     low, high = 0.0, 1.0
-    while difference(tasks, high) < wanted:
+    while difference(tasks, high) < target:
         low, high = high, 2 * high
     while high - low > 1e-6 * high:
         middle = (low + high) / 2
-        low, high = (middle, high) if difference(tasks, middle) < wanted else (low, middle)
+        low, high = (middle, high) if difference(tasks, middle) < target else (low, middle)
     return high
 
 
@@ -82,14 +82,14 @@ def changes(difficulty: Difficulty, gap: float, attempts: int) -> list[float]:
 
     Each model has `attempts` attempts, which are independent of one another given the task.
     """
-    found = [0.0] * (2 * attempts + 1)
+    distribution = [0.0] * (2 * attempts + 1)
     for odds, share in _grid(difficulty):
         first, second = (_solved(odds + half, attempts) for half in (-gap / 2, gap / 2))
         for one, its in enumerate(first):
             scaled = its * share
             for other, probability in enumerate(second):
-                found[attempts + other - one] += scaled * probability
-    return found
+                distribution[attempts + other - one] += scaled * probability
+    return distribution
 
 
 @functools.lru_cache(maxsize=1000)

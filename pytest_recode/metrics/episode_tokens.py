@@ -29,16 +29,16 @@ def mean_tokens(attempts: Iterable[Attempt]) -> EpisodeTokens | None:
 
     Simulated models are left out: their answers are not as long as those of a real one.
     """
-    found = [
+    counts = [
         (one, one.tokens, one.completion_tokens)
         for one in attempts
         if one.played and not one.row.simulated and one.tokens and one.completion_tokens is not None
     ]
-    if not found:
+    if not counts:
         return None
     return EpisodeTokens(
-        prompt=fmean(tokens - completion for _, tokens, completion in found),
-        completion=fmean(completion for _, _, completion in found),
-        episodes=len(found),
-        models=tuple(dict.fromkeys(one.row.model for one, _, _ in found)),
+        prompt=fmean(tokens - completion for _, tokens, completion in counts),
+        completion=fmean(completion for _, _, completion in counts),
+        episodes=len(counts),
+        models=tuple(dict.fromkeys(one.row.model for one, _, _ in counts)),
     )

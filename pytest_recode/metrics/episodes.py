@@ -118,11 +118,11 @@ def mrr(attempts: Sequence[Attempt]) -> float | None:
 
 def tries(attempts: Sequence[Attempt], *, errors_as_failed: bool = False) -> tuple[tuple[int, int], ...]:
     """For each task, its number of played attempts, and of those that were solved in any turn."""
-    found: dict[str, list[bool]] = {}
+    outcomes: dict[str, list[bool]] = {}
     for attempt in attempts:
         if attempt.played or errors_as_failed:
-            found.setdefault(attempt.task, []).append(attempt.solved_within())
-    return tuple((len(one), sum(one)) for one in found.values())
+            outcomes.setdefault(attempt.task, []).append(attempt.solved_within())
+    return tuple((len(one), sum(one)) for one in outcomes.values())
 
 
 def pass_at(tried: Sequence[tuple[int, int]], k: int) -> tuple[float, int] | None:

@@ -28,19 +28,19 @@ class Condition:
         return f"turns:+{float(self.limit):.10g}" if self.kind == "turns" else self.kind
 
 
-def conditions(given: Sequence[str], option: str) -> tuple[Condition, ...]:
+def conditions(texts: Sequence[str], option: str) -> tuple[Condition, ...]:
     """Read texts, each with one or more conditions separated by commas. Raises `UserError`, which names `option`."""
-    found: dict[Condition, None] = {}
-    for text in given:
+    parsed: dict[Condition, None] = {}
+    for text in texts:
         for part in text.split(","):
             match = _GROWTH.fullmatch(part.strip())
             if part.strip() in ("worse", "any-lost-task"):
-                found[Condition(kind=part.strip())] = None
+                parsed[Condition(kind=part.strip())] = None
             elif match and (match[3] == "%") == (match[1] == "cost"):
                 limit = Fraction(match[2])
-                found[Condition(kind=match[1], limit=limit / 100 if match[3] else limit)] = None
+                parsed[Condition(kind=match[1], limit=limit / 100 if match[3] else limit)] = None
             else:
                 raise UserError(
                     f"{option}={text}: {part.strip()!r} is not a condition: choose from {CHOICES} (any numbers)"
                 )
-    return tuple(found)
+    return tuple(parsed)

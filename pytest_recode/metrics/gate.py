@@ -138,12 +138,13 @@ def gate(
     for _, row in pairs:
         check_settings(row.key, row.settings, baseline)
     compared = [_Pair(old, new) for old, new in pairs]
-    tested_rows = [each.compared.p for each in compared if each.compared]
+    tested_rows = [pair.compared.p for pair in compared if pair.compared]
     adjusted = iter(holm(tested_rows))
-    rows = tuple(_row(each, next(adjusted) if each.compared else None, len(tested_rows)) for each in compared)
+    rows = tuple(_row(pair, next(adjusted) if pair.compared else None, len(tested_rows)) for pair in compared)
     missing = tuple(key for key in before if key not in keys)
     without = (
-        sum(each.outcome == "error" for row in run.rows for task in row.tasks for each in task.attempts) + unplayed
+        sum(attempt.outcome == "error" for row in run.rows for task in row.tasks for attempt in task.attempts)
+        + unplayed
     )
     return Gate(
         baseline=baseline.source,
@@ -194,23 +195,23 @@ class _Pair:
 
 
 def _row(pair: _Pair, p: float | None, rows: int) -> RowGate:
-    result, found, enough = pair.compared, Verdict.FEW, None
+    result, conclusion, enough = pair.compared, Verdict.FEW, None
     if result is not None and p is not None:
-        found = verdict(result.difference, result.interval, p)
-        if found is Verdict.FEW:
+        conclusion = verdict(result.difference, result.interval, p)
+        if conclusion is Verdict.FEW:
             test = tested(pair.first, pair.second, within=None)
             enough = sufficient(test.units, test.item, tasks=result.pairs, rows=rows)
     errors = {
-        f"{task}, attempt {each.attempt}": each
+        f"{task}, attempt {attempt.attempt}": attempt
         for task, outcomes in pair.fresh.items()
-        for each in outcomes.attempts
-        if each.outcome == "error"
+        for attempt in outcomes.attempts
+        if attempt.outcome == "error"
     }
     was, is_now = dict(pair.before.recorded), dict(pair.now.recorded)
     return RowGate(
         key=pair.now.key,
         simulated=pair.now.simulated,
-        verdict=found,
+        verdict=conclusion,
         compared=result,
         p=p,
         enough=enough,
@@ -222,7 +223,7 @@ def _row(pair: _Pair, p: float | None, rows: int) -> RowGate:
         errors=tuple(errors),
         errors_before=pair.errors_before,
         reasons={task: pair.reason(task) for task in (result.only_second if result else ())}
-        | {name: each.reason for name, each in errors.items()},
+        | {name: attempt.reason for name, attempt in errors.items()},
         differs=tuple(
             f"{fact} {was[fact]} / {is_now[fact]}" for fact in was if fact in is_now and was[fact] != is_now[fact]
         ),
@@ -262,12 +263,12 @@ def _attempts(row: RowOutcomes, task: TaskOutcomes) -> list[Attempt]:
         Attempt(
             row=of,
             task=task.task,
-            number=each.attempt,
-            outcome=each.outcome,
-            solved_turn=each.solved_turn,
+            number=outcome.attempt,
+            outcome=outcome.outcome,
+            solved_turn=outcome.solved_turn,
             snippet=task.snippet,
         )
-        for each in _played(task)
+        for outcome in _played(task)
     ]
 
 

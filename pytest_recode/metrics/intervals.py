@@ -40,20 +40,20 @@ def of_share(clusters: Iterable[Sums], *, tasks: float, attempts: int) -> Interv
     Special cases: plain Wilson if each cluster is one outcome of one attempt; Wilson of `tasks` if all or none were solved, because no spread
     between clusters can be estimated; Wilson of `attempts` if there is one cluster, for which the interval then applies.
     """
-    found = list(clusters)
-    total = sum(weight for _, weight in found)
+    sums = list(clusters)
+    total = sum(weight for _, weight in sums)
     if not total:
         return 0.0, 1.0
-    share = sum(value for value, _ in found) / total
-    one_each = len(found) == attempts and all(weight == 1 and value in (0, 1) for value, weight in found)
-    if one_each or len(found) < 2:
+    share = sum(value for value, _ in sums) / total
+    one_each = len(sums) == attempts and all(weight == 1 and value in (0, 1) for value, weight in sums)
+    if one_each or len(sums) < 2:
         return wilson(share * attempts, attempts)
     if share in (0, 1):
         return wilson(share * tasks, tasks)
-    spread = sum((value - share * weight) ** 2 for value, weight in found)
-    variance = len(found) / (len(found) - 1) * spread / total**2
+    spread = sum((value - share * weight) ** 2 for value, weight in sums)
+    variance = len(sums) / (len(sums) - 1) * spread / total**2
     size = min(attempts, share * (1 - share) / variance) if variance > 0 else attempts
-    return wilson(share * size, size, student(len(found) - 1))
+    return wilson(share * size, size, student(len(sums) - 1))
 
 
 def of_difference(first: tuple[float, Interval], second: tuple[float, Interval]) -> Interval:

@@ -31,21 +31,21 @@ def read(transcript: Path | None) -> tuple[tuple[str, AuditRecord], ...] | None:
     """Source and audit of each feedback in a transcript; None without a transcript."""
     if transcript is None or not transcript.is_file():
         return None
-    found: dict[int, tuple[str, AuditRecord]] = {}
+    audits: dict[int, tuple[str, AuditRecord]] = {}
     for line in lines_of(transcript, "feedback"):
-        found[line["turn"]] = (line["source"], line["audit"])
-    return tuple(found.values())
+        audits[line["turn"]] = (line["source"], line["audit"])
+    return tuple(audits.values())
 
 
 def leaking(audits: Iterable[AuditRecord]) -> Leaking:
-    given = list(audits)
+    records = list(audits)
     return Leaking(
-        feedbacks=len(given),
-        leaked=sum(audit["cut"] > 0 for audit in given),
-        passages=sum(audit["cut"] for audit in given),
-        encoded=sum(audit["encoded"] for audit in given) if all("encoded" in audit for audit in given) else None,
-        reference_run=max((audit["reference_run"] for audit in given), default=0),
-        tests_run=max((audit["tests_run"] for audit in given), default=0),
-        reference_share=sum(audit["reference_share"] for audit in given) / len(given) if given else 0.0,
-        tests_share=sum(audit["tests_share"] for audit in given) / len(given) if given else 0.0,
+        feedbacks=len(records),
+        leaked=sum(audit["cut"] > 0 for audit in records),
+        passages=sum(audit["cut"] for audit in records),
+        encoded=sum(audit["encoded"] for audit in records) if all("encoded" in audit for audit in records) else None,
+        reference_run=max((audit["reference_run"] for audit in records), default=0),
+        tests_run=max((audit["tests_run"] for audit in records), default=0),
+        reference_share=sum(audit["reference_share"] for audit in records) / len(records) if records else 0.0,
+        tests_share=sum(audit["tests_share"] for audit in records) / len(records) if records else 0.0,
     )

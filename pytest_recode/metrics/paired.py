@@ -100,10 +100,10 @@ def _share_up_to(sizes: Sequence[int], limit: int) -> Fraction:
         return Fraction(_choices_up_to(len(sizes), limit // sizes[0]), 1 << len(sizes))
     # The product of all 1 + x^size as one integer; its coefficients are bit fields, each wide enough for 2^n
     field = len(sizes) + 1
-    kept = (1 << (limit + 1) * field) - 1  # the fields up to `limit`
+    mask = (1 << (limit + 1) * field) - 1  # the fields up to `limit`
     counts = 1
     for size in sizes:
-        counts = (counts + (counts << (size * field))) & kept
+        counts = (counts + (counts << (size * field))) & mask
     return Fraction(counts % ((1 << field) - 1), 1 << len(sizes))  # the sum of the fields
 
 
@@ -154,14 +154,14 @@ def _ratios(units: Sequence[tuple[Fraction, Fraction]]) -> _Ratios:
     weights, unit = _whole([weight for _, weight in units]), _scale([weight for _, weight in units])
     span, rows = sum(map(abs, changes)) + 1, sum(weights) + 1
     if span * rows <= _MOST_STATES:
-        found = _exactly(changes, weights, span, rows)
+        shares = _exactly(changes, weights, span, rows)
     else:
         # Both sums in one: no sum of weights reaches `rows`
         drawn = Counter(_sums([change * rows + weight for change, weight in zip(changes, weights, strict=True)]))
-        found = {divmod(both, rows): count / DRAWS for both, count in drawn.items()}
+        shares = {divmod(both, rows): count / DRAWS for both, count in drawn.items()}
     factor = unit / scale
     merged: dict[float, float] = {}
-    for (change, weight), share in found.items():
+    for (change, weight), share in shares.items():
         if weight:
             ratio = float(Fraction(change, weight) * factor)
             merged[ratio] = merged.get(ratio, 0.0) + share
@@ -180,13 +180,13 @@ def _exactly(changes: Sequence[int], weights: Sequence[int], span: int, rows: in
         counts = (counts << taken * bits) + (counts << left * bits)
     data = counts.to_bytes(span * rows * width, "little")
     everything = 1 << len(changes)
-    found = {}
+    shares = {}
     for place in range(span * rows):
         count = int.from_bytes(data[place * width : (place + 1) * width], "little")
         if count:
             weight, change = divmod(place, span)
-            found[change - offset, weight] = count / everything
-    return found
+            shares[change - offset, weight] = count / everything
+    return shares
 
 
 def _end(ratios: _Ratios) -> float:

@@ -45,22 +45,22 @@ def passed(attempts: Iterable[Attempt], *, within: int | None = 1) -> Passed:
     papers (with fewer than FEW_PAPERS papers, by snippets): `intervals.of_share`.
     """
     everything = tuple(attempts)
-    found = scored(everything, within)
+    scores = scored(everything, within)
     all_lines = {attempt.task: snippet_of(attempt).lines for attempt in everything}
-    solved = sum((score for _, score in found.values()), Fraction())
-    lines_solved = sum((snippet.lines * score for snippet, score in found.values()), Fraction())
-    lines = sum(snippet.lines for snippet, _ in found.values())
+    solved = sum((score for _, score in scores.values()), Fraction())
+    lines_solved = sum((snippet.lines * score for snippet, score in scores.values()), Fraction())
+    lines = sum(snippet.lines for snippet, _ in scores.values())
     return Passed(
-        snippets=len(found),
+        snippets=len(scores),
         solved=float(solved),
         lines=lines,
         lines_solved=float(lines_solved),
         errors=sum(not attempt.played for attempt in everything),
-        errors_only=len(all_lines) - len(found),
-        plain=float(solved / len(found)) if found else None,
-        plain_interval=_interval(found, everything, scaled=False),
+        errors_only=len(all_lines) - len(scores),
+        plain=float(solved / len(scores)) if scores else None,
+        plain_interval=_interval(scores, everything, scaled=False),
         scaled=float(lines_solved / lines) if lines else None,
-        scaled_interval=_interval(found, everything, scaled=True),
+        scaled_interval=_interval(scores, everything, scaled=True),
         plain_at_least=float(_with_errors(everything, within, plain=True) / len(all_lines)) if all_lines else None,
         scaled_at_least=float(_with_errors(everything, within, plain=False) / sum(all_lines.values()))
         if sum(all_lines.values())
@@ -212,17 +212,17 @@ def impact(pairs: Iterable[tuple[Sequence[Attempt], Sequence[Attempt]]]) -> tupl
         one, other = scored(with_paper, 1), scored(without, 1)
         for task in one.keys() & other.keys():
             scores.setdefault(task, []).append((one[task][0], one[task][1], other[task][1]))
-    found = (
+    impacts = (
         Impact(
             task=task,
-            lines=each[0][0].lines,
-            pairs=len(each),
-            with_paper=float(sum(score for _, score, _ in each) / len(each)),
-            without=float(sum(score for _, _, score in each) / len(each)),
+            lines=triples[0][0].lines,
+            pairs=len(triples),
+            with_paper=float(sum(score for _, score, _ in triples) / len(triples)),
+            without=float(sum(score for _, _, score in triples) / len(triples)),
         )
-        for task, each in scores.items()
+        for task, triples in scores.items()
     )
-    return tuple(sorted(found, key=lambda one: (one.without - one.with_paper, one.task)))
+    return tuple(sorted(impacts, key=lambda one: (one.without - one.with_paper, one.task)))
 
 
 def snippet_of(attempt: Attempt) -> Snippet:
@@ -234,29 +234,29 @@ def snippet_of(attempt: Attempt) -> Snippet:
 
 def scored(attempts: Iterable[Attempt], within: int | None) -> dict[str, tuple[Snippet, Fraction]]:
     """The scores of played attempts, by task; `within` as in `passed`."""
-    found: dict[str, list[bool]] = {}
+    outcomes_of: dict[str, list[bool]] = {}
     snippets: dict[str, Snippet] = {}
     for attempt in attempts:
         if attempt.played:
-            found.setdefault(attempt.task, []).append(attempt.solved_within(within))
+            outcomes_of.setdefault(attempt.task, []).append(attempt.solved_within(within))
             snippets[attempt.task] = snippet_of(attempt)
-    return {task: (snippets[task], Fraction(sum(outcomes), len(outcomes))) for task, outcomes in found.items()}
+    return {task: (snippets[task], Fraction(sum(outcomes), len(outcomes))) for task, outcomes in outcomes_of.items()}
 
 
 def _with_errors(attempts: Iterable[Attempt], within: int | None, *, plain: bool) -> Fraction:
-    found: dict[str, list[bool]] = {}
+    outcomes_of: dict[str, list[bool]] = {}
     weights: dict[str, int] = {}
     for attempt in attempts:
-        found.setdefault(attempt.task, []).append(attempt.solved_within(within))
+        outcomes_of.setdefault(attempt.task, []).append(attempt.solved_within(within))
         weights[attempt.task] = 1 if plain else snippet_of(attempt).lines
-    return sum((weights[task] * Fraction(sum(one), len(one)) for task, one in found.items()), Fraction())
+    return sum((weights[task] * Fraction(sum(one), len(one)) for task, one in outcomes_of.items()), Fraction())
 
 
-def _sums(found: Scored, *, scaled: bool) -> list[Sums]:
+def _sums(scores: Scored, *, scaled: bool) -> list[Sums]:
     """Each cluster's contribution to numerator and denominator."""
-    papers = len({snippet.paper for snippet, _ in found.values()})
+    papers = len({snippet.paper for snippet, _ in scores.values()})
     sums: dict[str, Sums] = {}
-    for task, (snippet, score) in found.items():
+    for task, (snippet, score) in scores.items():
         weight = snippet.lines if scaled else 1
         key = snippet.paper if papers >= FEW_PAPERS else task
         solved, total = sums.get(key, (0.0, 0.0))
@@ -264,22 +264,22 @@ def _sums(found: Scored, *, scaled: bool) -> list[Sums]:
     return list(sums.values())
 
 
-def _interval(found: Scored, attempts: Sequence[Attempt], *, scaled: bool) -> Interval | None:
-    if not found:
+def _interval(scores: Scored, attempts: Sequence[Attempt], *, scaled: bool) -> Interval | None:
+    if not scores:
         return None
     played = sum(attempt.played for attempt in attempts)
-    lines = [snippet.lines if scaled else 1 for snippet, _ in found.values()]
+    lines = [snippet.lines if scaled else 1 for snippet, _ in scores.values()]
     # The number of equal weights that is worth as much as these unequal ones (Kish 1965)
     return of_share(
-        _sums(found, scaled=scaled), tasks=sum(lines) ** 2 / sum(line**2 for line in lines), attempts=played
+        _sums(scores, scaled=scaled), tasks=sum(lines) ** 2 / sum(line**2 for line in lines), attempts=played
     )
 
 
 def _groups(attempts: Iterable[Attempt], key: Callable[[Snippet], str]) -> dict[str, list[Attempt]]:
-    found: dict[str, list[Attempt]] = {}
+    groups: dict[str, list[Attempt]] = {}
     for attempt in attempts:
-        found.setdefault(key(snippet_of(attempt)), []).append(attempt)
-    return found
+        groups.setdefault(key(snippet_of(attempt)), []).append(attempt)
+    return groups
 
 
 def _band_name(ends: tuple[int, int | None]) -> str:

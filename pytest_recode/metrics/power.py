@@ -21,7 +21,7 @@ from pytest_recode.metrics.gate_verdict import Verdict, verdict
 from pytest_recode.metrics.paired import sign_flip_p
 from pytest_recode.metrics.passing import unit_names, units
 
-WANTED = Fraction(4, 5)
+POWER = Fraction(4, 5)
 """The probability with which a difference is to be found."""
 SIMULATIONS = 2000
 SEED = 20250602
@@ -29,7 +29,7 @@ MOST_ATTEMPTS = 50
 LEAST_UNITS = 6
 """With fewer units no difference is found: even if all of them change, p is 2 / 2**5 > 0.05."""
 _BLOCK = 200
-"""A simulation ends after a multiple of this, if it is clear on which side of WANTED its share lies."""
+"""A simulation ends after a multiple of this, if it is clear on which side of POWER its share lies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ def task_set(tasks: Mapping[str, Snippet | None], known: Mapping[str, Difficulty
 
 
 def smallest(tasks: TaskSet, attempts: int, *, seed: int = SEED) -> int | None:
-    """The smallest difference, in whole percentage points, that is found with a probability of at least WANTED; None: not even 100 is."""
+    """The smallest difference, in whole percentage points, that is found with a probability of at least POWER; None: not even 100 is."""
     draws = _draws(len(tasks.unit), seed)
     if not _suffices(tasks, attempts, 100, draws):
         return None
@@ -73,7 +73,7 @@ def smallest(tasks: TaskSet, attempts: int, *, seed: int = SEED) -> int | None:
 
 
 def fewest_attempts(tasks: TaskSet, points: int, *, seed: int = SEED) -> int | None:
-    """The smallest number of attempts with which this difference is found with a probability of at least WANTED; None: MOST_ATTEMPTS do not suffice."""
+    """The smallest number of attempts with which this difference is found with a probability of at least POWER; None: MOST_ATTEMPTS do not suffice."""
     draws = _draws(len(tasks.unit), seed)
     if not _suffices(tasks, MOST_ATTEMPTS, points, draws):
         return None
@@ -119,10 +119,10 @@ def _suffices(tasks: TaskSet, attempts: int, points: int, draws: _Draws) -> bool
     hits = 0
     for done, hit in enumerate(_outcomes(tasks, attempts, points, draws), 1):
         hits += hit
-        # Four standard errors from WANTED
-        if done % _BLOCK == 0 and (hits - float(WANTED) * done) ** 2 > 16 * done * float(WANTED * (1 - WANTED)):
+        # Four standard errors from POWER
+        if done % _BLOCK == 0 and (hits - float(POWER) * done) ** 2 > 16 * done * float(POWER * (1 - POWER)):
             break
-    return Fraction(hits, done) >= WANTED
+    return Fraction(hits, done) >= POWER
 
 
 def _outcomes(tasks: TaskSet, attempts: int, points: int, draws: _Draws) -> Iterator[bool]:
@@ -142,8 +142,8 @@ def _gap(kinds: frozenset[tuple[Difficulty, int]], points: int) -> float:
     return difficulty.gap_of(dict(sorted(kinds, key=repr)), points / 100)
 
 
-def _by_unit(unit: Sequence[int], found: Sequence[int]) -> list[int]:
+def _by_unit(unit: Sequence[int], changes: Sequence[int]) -> list[int]:
     sums = [0] * (unit[-1] + 1)
-    for place, change in zip(unit, found, strict=True):
+    for place, change in zip(unit, changes, strict=True):
         sums[place] += change
     return sums

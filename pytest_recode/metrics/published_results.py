@@ -55,22 +55,22 @@ def fault(data: bytes, stats: Mapping[str, Any]) -> str:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse duplicate keys, of which Python would use the last."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         keys = [key for key, _ in pairs]
         raise UserError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} occurs twice in one object")
-    return found
+    return fields
 
 
 def _fault(stats: Mapping[str, Any]) -> str:
     """Check the values against `_Stats`, and the models of the results against those with scores."""
-    found = check_of(_Stats)(stats)
-    if not found:
+    problem = check_of(_Stats)(stats)
+    if not problem:
         named = stats["overall_scores"]
         for paper, results in stats["results"].items():
             if unknown := [key for key in results["results"] if key not in named]:
                 return f"results.{paper}.results.{unknown[0]}: overall_scores has no such model"
-    return found.lstrip(".: ")
+    return problem.lstrip(".: ")
 
 
 def from_published(stats: Mapping[str, Any], source: str = "published", *, paper: bool = True) -> tuple[Attempt, ...]:
@@ -81,11 +81,11 @@ def from_published(stats: Mapping[str, Any], source: str = "published", *, paper
     configs = {key: scores["llm_cfg"] for key, scores in stats["overall_scores"].items()}
     names = [config["pretty_name"] for config in configs.values()]
     attempts = []
-    for folder, found in stats["results"].items():
-        dates = iso_dates(found["paper_metadata"])
+    for folder, entry in stats["results"].items():
+        dates = iso_dates(entry["paper_metadata"])
         if dates.items() >= _MIXED_UP.get(folder, {"": ""}).items() and "last_commit_date" not in dates:
             dates |= _PAPERS_YAML[folder]
-        for key, results in found["results"].items():
+        for key, results in entry["results"].items():
             name = configs[key]["pretty_name"]
             row = Row(
                 source=source,

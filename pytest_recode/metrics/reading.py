@@ -106,10 +106,10 @@ def _opened(path: Path, *, alone: bool) -> _File:
             digest = b"" if alone else hashlib.file_digest(file, "sha256").digest()
             return _File(path=path, digest=digest, blank=False)
         data = file.read()
-    found = _File(path=path, digest=hashlib.sha256(data).digest(), blank=not data.strip())
+    source = _File(path=path, digest=hashlib.sha256(data).digest(), blank=not data.strip())
     whole = parse_json(data)
     published = isinstance(whole, dict) and {"results", "overall_scores"} <= whole.keys()
-    return replace(found, data=data, stats=whole) if published else found
+    return replace(source, data=data, stats=whole) if published else source
 
 
 @contextmanager
@@ -143,13 +143,13 @@ def _run(path: Path, name: str) -> Source:
     notes += unreadable(path)
     equal = Equal()
     with _uncollected():
-        found = [
+        pairs = [
             (from_record(record, name, directory=path.parent, equal=equal), payer(record))
             for record in _records(path, notes)
         ]
-    paid = {attempt.nodeid for attempt, _ in found}
+    paid = {attempt.nodeid for attempt, _ in pairs}
     attempts: dict[str, Attempt] = {}
-    for attempt, paid_by in found:
+    for attempt, paid_by in pairs:
         # If the episode that paid has no record, the first one that shared its turn counts as the payer
         own = attempt if paid_by in paid else replace(attempt, shared=Shared())
         paid.add(paid_by)
@@ -178,10 +178,10 @@ def _each_once(path: Path, attempts: Iterable[Attempt], notes: list[str]) -> Ite
     Two node ids with equal task files are one episode, played from another root directory. With other files, they are two tasks
     of the same name, which no number may combine.
     """
-    found: dict[tuple[Row, str, int, Replay | None], Attempt] = {}
+    latest: dict[tuple[Row, str, int, Replay | None], Attempt] = {}
     for attempt in attempts:
         key = (attempt.row, attempt.task, attempt.number, attempt.replay)
-        other = found.get(key)
+        other = latest.get(key)
         if other is not None:
             both = f"{other.nodeid} and {attempt.nodeid}"
             if other.digest and attempt.digest and other.digest != attempt.digest:
@@ -189,8 +189,8 @@ def _each_once(path: Path, attempts: Iterable[Attempt], notes: list[str]) -> Ite
                     f"{path}: {both} are two tasks named {attempt.task}: give them different ids, or report them separately"
                 )
             notes.append(f"{path}: {both} are one task and attempt, recorded twice: the later record counts")
-        found[key] = attempt
-    return found.values()
+        latest[key] = attempt
+    return latest.values()
 
 
 def _records(path: Path, notes: list[str]) -> Iterator[Record]:

@@ -23,17 +23,17 @@ class Equal:
 
     def __init__(self) -> None:
         self._known: dict[object, object] = {}
-        self._made: dict[object, object] = {}
+        self._by_key: dict[object, object] = {}
 
     def __call__(self, value: _Value) -> _Value:
         return cast("_Value", self._known.setdefault(value, value))
 
     def once(self, key: Hashable, make: Callable[[], _Value]) -> _Value:
         """The value that `make` returned for this key. It is called once."""
-        found = self._made.get(key)
-        if found is None:
-            found = self._made[key] = self(make())
-        return cast("_Value", found)
+        value = self._by_key.get(key)
+        if value is None:
+            value = self._by_key[key] = self(make())
+        return cast("_Value", value)
 
 
 _Value = TypeVar("_Value", bound=Hashable)
@@ -72,9 +72,11 @@ def from_record(record: Record, source: str, *, directory: Path | None = None, e
         cost_usd=costs["cost_usd"],
         shared=equal(_shared(record)) if payer(record) else _NOT_SHARED,
         nodeid=record["nodeid"],
-        made=equal(
+        recorded=equal(
             (
-                *equal.once((settings, bool(record["turns"]), *_values(record, _OF_MADE)), lambda: _made(record)),
+                *equal.once(
+                    (settings, bool(record["turns"]), *_values(record, _OF_RECORDED)), lambda: _recorded(record)
+                ),
                 *_versions(record),
             )
         ),
@@ -88,7 +90,7 @@ def from_record(record: Record, source: str, *, directory: Path | None = None, e
 
 
 _OF_ROW = ("model", "agent", "feedback", "feedback_model", "paper", "format", "simulated")
-_OF_MADE = ("feedback", "feedback_model", "sandbox", "isolation")
+_OF_RECORDED = ("feedback", "feedback_model", "sandbox", "isolation")
 
 
 def _values(record: Record, keys: Sequence[str]) -> tuple[object, ...]:
@@ -113,25 +115,25 @@ def compared_settings(
     settings: SettingsRecord, agent: str, policy: str, feedback_model: str | None
 ) -> tuple[tuple[str, str], ...]:
     """Settings that must be equal in comparable runs, by option name, without those that do not apply to the agent or policy."""
-    found: dict[str, object] = {key: value for key, value in settings.items() if key not in NOT_COMPARED}
-    found.setdefault("feedback_writer", "with-reference")  # of an earlier version
+    values: dict[str, object] = {key: value for key, value in settings.items() if key not in NOT_COMPARED}
+    values.setdefault("feedback_writer", "with-reference")  # of an earlier version
     if agent in ONE_STEP:
-        found = {key: value for key, value in found.items() if key not in _OF_STEPS}
+        values = {key: value for key, value in values.items() if key not in _OF_STEPS}
     if policy == "none":
-        found["turns"] = 1
+        values["turns"] = 1
     else:
-        found["researcher"] = feedback_model
-    return tuple(sorted((key.replace("_", " "), _words(value)) for key, value in found.items()))
+        values["researcher"] = feedback_model
+    return tuple(sorted((key.replace("_", " "), _words(value)) for key, value in values.items()))
 
 
-def _made(record: Record) -> tuple[tuple[str, str], ...]:
+def _recorded(record: Record) -> tuple[tuple[str, str], ...]:
     """Recorded values that may differ within a row, which reports then show."""
     settings: Mapping[str, object] = record["settings"]
-    found = {key.replace("_", " "): settings[key] for key in sorted(NOT_COMPARED) if key in settings}
+    values = {key.replace("_", " "): settings[key] for key in sorted(NOT_COMPARED) if key in settings}
     if record["feedback"] == "none" or not record["feedback_model"]:
-        found.pop("researcher prompt", None)
-    found |= {"sandbox": record.get("sandbox"), "isolation": record["isolation"] if record["turns"] else ""}
-    return tuple((key, _words(value)) for key, value in found.items() if value is not None and value != "")
+        values.pop("researcher prompt", None)
+    values |= {"sandbox": record.get("sandbox"), "isolation": record["isolation"] if record["turns"] else ""}
+    return tuple((key, _words(value)) for key, value in values.items() if value is not None and value != "")
 
 
 def _versions(record: Record) -> tuple[tuple[str, str], ...]:

@@ -34,11 +34,11 @@ class Replays:
 
 def replays(replayed: Sequence[Attempt], episodes: Iterable[Attempt]) -> Replays:
     """Share = turns that solve (gain) / pairs, on each side."""
-    found: dict[tuple[str, str], list[Attempt]] = {}
+    by_episode: dict[tuple[str, str], list[Attempt]] = {}
     for one in episodes:
-        found.setdefault((Path(one.row.source).name, one.nodeid), []).append(one)
+        by_episode.setdefault((Path(one.row.source).name, one.nodeid), []).append(one)
     # A replay names the directory of its run; two runs of that name are ambiguous
-    originals = {key: same[0] for key, same in found.items() if len(same) == 1}
+    originals = {key: same[0] for key, same in by_episode.items() if len(same) == 1}
     pairs = [
         (attempt.task, attempt.turns[-1], *sides)
         for attempt in replayed

@@ -17,17 +17,17 @@ def rows(attempts: Sequence[Attempt]) -> dict[Row, tuple[Attempt, ...]]:
     Runs with the same settings that share no (task, attempt) are parts of one experiment. They become one row, named after both,
     if their assignment is unambiguous. `differs` of a row lists its differences from other rows of its format.
     """
-    found: dict[Row, list[Attempt]] = {}
+    groups: dict[Row, list[Attempt]] = {}
     for attempt in attempts:
-        found.setdefault(attempt.row, []).append(attempt)
+        groups.setdefault(attempt.row, []).append(attempt)
     merged: list[list[Attempt]] = []
-    for group in found.values():
+    for group in groups.values():
         candidates = [other for other in merged if _one_experiment(other, group)]
         if len(candidates) == 1:
             candidates[0] += group
         else:
             merged.append(list(group))
-    runs = {source: place for place, source in enumerate(dict.fromkeys(row.source for row in found))}
+    runs = {source: place for place, source in enumerate(dict.fromkeys(row.source for row in groups))}
     named = map(_named, sorted(merged, key=lambda group: (runs[group[0].row.source], *_order(group[0].row))))
     return _distinguished(dict(named))
 
@@ -35,14 +35,14 @@ def rows(attempts: Sequence[Attempt]) -> dict[Row, tuple[Attempt, ...]]:
 def differences(first: tuple[Row, Sequence[Attempt]], second: tuple[Row, Sequence[Attempt]]) -> list[str]:
     """List the differences of two rows except their source, each as "turns 10 / 3"; tasks with other files are last."""
     one, other = (_chosen(row, _facts(row, attempts)) for row, attempts in (first, second))
-    found = [
+    lines = [
         f"{key} {' + '.join(one[key])} / {' + '.join(other[key])}"
         for key in one
         if key in other and one[key] != other[key]
     ]
     if changed := changed_tasks(first[1], second[1]):
-        found.append(f"files of {len(changed)} task{'s' * (len(changed) > 1)} ({some_of(changed, 3)})")
-    return found
+        lines.append(f"files of {len(changed)} task{'s' * (len(changed) > 1)} ({some_of(changed, 3)})")
+    return lines
 
 
 def changed_tasks(first: Sequence[Attempt], second: Sequence[Attempt]) -> list[str]:
@@ -52,22 +52,22 @@ def changed_tasks(first: Sequence[Attempt], second: Sequence[Attempt]) -> list[s
 
 
 def _digests(attempts: Sequence[Attempt]) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+    digests: dict[str, set[str]] = {}
     for attempt in attempts:
-        found.setdefault(attempt.task, set()).update({attempt.digest} - {""})
-    return found
+        digests.setdefault(attempt.task, set()).update({attempt.digest} - {""})
+    return digests
 
 
 def _facts(row: Row, attempts: Sequence[Attempt]) -> dict[str, tuple[str, ...]]:
     """All known settings and recorded values of a row, by name, with several values if its attempts differ. Unknown ones (of
     published results) are missing."""
-    found: dict[str, set[str]] = {}
+    facts: dict[str, set[str]] = {}
     for attempt in attempts:
-        for key, value in attempt.made:
-            found.setdefault(key, set()).add(value)
+        for key, value in attempt.recorded:
+            facts.setdefault(key, set()).add(value)
     drawn = {seed for attempt in attempts for seed in attempt.seeds}
     if drawn:
-        found["seed"] = {str(*drawn) if len(drawn) == 1 and sum(len(one.turns) for one in attempts) > 1 else "drawn"}
+        facts["seed"] = {str(*drawn) if len(drawn) == 1 and sum(len(one.turns) for one in attempts) > 1 else "drawn"}
     return {
         "model": (row.model,),
         "agent": (row.agent,),
@@ -75,7 +75,7 @@ def _facts(row: Row, attempts: Sequence[Attempt]) -> dict[str, tuple[str, ...]]:
         "paper": ("yes" if row.paper else "no",),
         **{key: (value,) for key, value in row.settings},
         "attempts": (str(max((attempt.number for attempt in attempts), default=0)),),
-        **{key: tuple(sorted(values)) for key, values in found.items()},
+        **{key: tuple(sorted(values)) for key, values in facts.items()},
     }
 
 
@@ -88,12 +88,12 @@ _COLUMNS = ("model", "agent", "feedback", "paper")
 """Values that have their own column in tables."""
 
 
-def _distinguished(found: Rows) -> dict[Row, tuple[Attempt, ...]]:
+def _distinguished(grouped: Rows) -> dict[Row, tuple[Attempt, ...]]:
     """Set `differs` of every row: differences from other rows of its format, and between its own attempts."""
-    facts = {row: _chosen(row, _facts(row, attempts)) for row, attempts in found.items()}
+    facts = {row: _chosen(row, _facts(row, attempts)) for row, attempts in grouped.items()}
     named: dict[Row, tuple[Attempt, ...]] = {}
-    for row, attempts in found.items():
-        beside = [facts[other] for other in found if other.format == row.format]
+    for row, attempts in grouped.items():
+        beside = [facts[other] for other in grouped if other.format == row.format]
         differing = [
             f"{key} {' + '.join(values)}"
             for key, values in facts[row].items()

@@ -34,11 +34,11 @@ class ReadTranscripts:
         self._pairs: dict[Path | None, tuple[adoption.Pair, ...]] = {}
 
     def add(self, path: Path, episode: PlayedEpisode) -> None:
-        given = [turn.feedback for turn in episode.turns if turn.feedback is not None]
+        feedback = [turn.feedback for turn in episode.turns if turn.feedback is not None]
         self._calls[path] = (*episode.calls, *episode.retries)
-        self._audits[path] = tuple((line["source"], line["audit"]) for line in given)
+        self._audits[path] = tuple((line["source"], line["audit"]) for line in feedback)
         if self._with_pairs:
-            lines: list[TurnLine | FeedbackLine] = [*given]
+            lines: list[TurnLine | FeedbackLine] = [*feedback]
             lines += [turn.judged for turn in episode.turns if turn.judged is not None]
             self._pairs[path] = adoption.pairs(lines)
 

@@ -35,10 +35,10 @@ class TaskFindings:
 
 def by_task(checks: Sequence[Check]) -> list[TaskFindings]:
     """The findings of each task, sorted by its id."""
-    found: dict[str, list[Check]] = {}
+    groups: dict[str, list[Check]] = {}
     for check in checks:
-        found.setdefault(check["task"], []).append(check)
-    return [_findings(task, found[task]) for task in sorted(found)]
+        groups.setdefault(check["task"], []).append(check)
+    return [_findings(task, groups[task]) for task in sorted(groups)]
 
 
 def _findings(task: str, checks: Sequence[Check]) -> TaskFindings:

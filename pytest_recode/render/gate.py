@@ -13,19 +13,19 @@ from pytest_recode.wording import some_of
 _MOST_NAMES = 10
 
 
-def lines(found: Gate) -> list[str]:
+def lines(gate: Gate) -> list[str]:
     """The conclusion is the first line. No text of a run can begin another one."""
-    rows = [line for row in found.rows for line in (f"  {sentence(row)}", *(f"    {more}" for more in details(row)))]
-    return [legible(line, keep="") for line in (conclusion(found), *rows, *(f"  {line}" for line in others(found)))]
+    rows = [line for row in gate.rows for line in (f"  {sentence(row)}", *(f"    {more}" for more in details(row)))]
+    return [legible(line, keep="") for line in (conclusion(gate), *rows, *(f"  {line}" for line in others(gate)))]
 
 
-def conclusion(found: Gate) -> str:
+def conclusion(gate: Gate) -> str:
     """One line: whether the comparison passed, and why not."""
-    verdicts = ", ".join(dict.fromkeys(row.verdict.value for row in found.rows))
-    if found.passed:
-        conditions = ", ".join(map(str, found.conditions))
-        return f"baseline {found.baseline}: passed: {verdicts} (fails on {conditions})"
-    return f"baseline {found.baseline}: failed: {'; '.join(found.failures)}"
+    verdicts = ", ".join(dict.fromkeys(row.verdict.value for row in gate.rows))
+    if gate.passed:
+        conditions = ", ".join(map(str, gate.conditions))
+        return f"baseline {gate.baseline}: passed: {verdicts} (fails on {conditions})"
+    return f"baseline {gate.baseline}: failed: {'; '.join(gate.failures)}"
 
 
 def sentence(row: RowGate) -> str:
@@ -62,7 +62,7 @@ def details(row: RowGate, most: int = _MOST_NAMES) -> Iterator[str]:
     """What a reader needs besides the verdict; lists name at most `most` tasks."""
     if row.cost is not None and row.turns is not None and row.turns.before is not None and row.turns.now is not None:
         before, now = (
-            "unknown" if each is None else f"{float(each):.4f} USD" for each in (row.cost.before, row.cost.now)
+            "unknown" if cost is None else f"{float(cost):.4f} USD" for cost in (row.cost.before, row.cost.now)
         )
         yield (
             f"per episode: cost {before} before, {now} now;"
@@ -80,13 +80,13 @@ def details(row: RowGate, most: int = _MOST_NAMES) -> Iterator[str]:
     ):
         if tasks:
             yield f"{label}: {some_of(tasks, most)}"
-            for each in tasks[:most]:
-                if reason := row.reasons.get(each):
-                    yield f"{each}: {reason}"
+            for task in tasks[:most]:
+                if reason := row.reasons.get(task):
+                    yield f"{task}: {reason}"
 
 
-def others(found: Gate) -> Iterator[str]:
+def others(gate: Gate) -> Iterator[str]:
     """Lines on rows that only one side has."""
-    for label, keys in (("not in the baseline", found.new), ("only in the baseline", found.missing)):
+    for label, keys in (("not in the baseline", gate.new), ("only in the baseline", gate.missing)):
         for key in keys:
             yield f"{name(key)}: {label}, not compared"

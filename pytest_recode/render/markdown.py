@@ -36,36 +36,38 @@ class Fault:
 
 def faults(records: Sequence[EpisodeSummary]) -> list[Fault]:
     """The different errors of a run, the most frequent first."""
-    found: dict[tuple[str, str], list[str]] = {}
+    by_message: dict[tuple[str, str], list[str]] = {}
     for record in records:
         if record["error"]:
             kind = record["error"]["kind"]
-            found.setdefault((kind, main_line(cause(record["error"]), kind)), []).append(record["nodeid"])
-    made = [Fault(kind=kind, message=message, nodeids=tuple(sorted(ids))) for (kind, message), ids in found.items()]
-    return sorted(made, key=lambda fault: (-len(fault.nodeids), fault.nodeids))
+            by_message.setdefault((kind, main_line(cause(record["error"]), kind)), []).append(record["nodeid"])
+    listed = [
+        Fault(kind=kind, message=message, nodeids=tuple(sorted(ids))) for (kind, message), ids in by_message.items()
+    ]
+    return sorted(listed, key=lambda fault: (-len(fault.nodeids), fault.nodeids))
 
 
 def summary(
     scores: Sequence[Score],
     records: Sequence[EpisodeSummary],
     *,
-    wanted: int,
+    planned: int,
     gate: Gate | None,
     tests: Sequence[tuple[str, bool]],
     refused: str = "",
 ) -> str:
     """The whole page.
 
-    `wanted`: episodes that should have ended; `tests`: further tests at the end, and whether they passed; `refused`: why nothing was played.
+    `planned`: episodes that should have ended; `tests`: further tests at the end, and whether they passed; `refused`: why nothing was played.
     """
-    blocks = [f"## pytest-recode: {_counts(records, wanted)}"]
+    blocks = [f"## pytest-recode: {_counts(records, planned)}"]
     blocks += [f"{_mark(False)}: nothing was played: {text(refused, _OF_A_LIST)}"] if refused else []
     blocks += _scores(scores)
     blocks += [f"{_mark(passed)}: {text(words)}" for words, passed in tests]
     blocks += [text(line) for line in unparsed(records)]
     blocks += _gate(gate) if gate else []
-    if found := faults(records):
-        blocks += ["### Errors, not counted above", "\n".join(map(_fault, found))]
+    if errors := faults(records):
+        blocks += ["### Errors, not counted above", "\n".join(map(_fault, errors))]
     return "\n\n".join(blocks) + "\n"
 
 
@@ -75,12 +77,12 @@ def text(words: str, most: int = _MOST_CHARACTERS) -> str:
     return legible(" ".join(shown.split()), keep="").translate(_MARKUP)
 
 
-def _counts(records: Sequence[EpisodeSummary], wanted: int) -> str:
+def _counts(records: Sequence[EpisodeSummary], planned: int) -> str:
     ended = [record["outcome"] for record in records]
     counts = [f"{ended.count('solved')} solved", f"{ended.count('unsolved')} unsolved"]
     counts += [f"{ended.count('error')} with an error"] if "error" in ended else []
-    counts += [f"{wanted - len(ended)} without a record"] if wanted > len(ended) else []
-    return f"{plural(wanted, 'episode')}: {', '.join(counts)}"
+    counts += [f"{planned - len(ended)} without a record"] if planned > len(ended) else []
+    return f"{plural(planned, 'episode')}: {', '.join(counts)}"
 
 
 def _scores(scores: Sequence[Score]) -> Iterator[str]:
@@ -93,17 +95,17 @@ def _scores(scores: Sequence[Score]) -> Iterator[str]:
         yield "\\* simulated: an offline model, which says nothing about a real one"
 
 
-def _gate(found: Gate) -> Iterator[str]:
+def _gate(gate: Gate) -> Iterator[str]:
     yield "### Compared with the baseline"
-    yield f"{_mark(found.passed)}: {text(gate_lines.conclusion(found))}"
+    yield f"{_mark(gate.passed)}: {text(gate_lines.conclusion(gate))}"
     heads = ["row", "verdict", "tasks", "% now", "% before", "now - before", "95 %", "p", "lost", "gained"]
-    yield _table(heads, [list(_row(row)) for row in found.rows])
+    yield _table(heads, [list(_row(row)) for row in gate.rows])
     listed = [
         f"- {text(name(row.key))}: {text(line, _OF_A_LIST)}"
-        for row in found.rows
+        for row in gate.rows
         for line in gate_lines.details(row, _MOST_TASKS)
     ]
-    listed += [f"- {text(line)}" for line in gate_lines.others(found)]
+    listed += [f"- {text(line)}" for line in gate_lines.others(gate)]
     if listed:
         yield "\n".join(listed)
 
@@ -126,9 +128,9 @@ def _row(row: RowGate) -> Iterator[str]:
     yield str(len(row.gained))
 
 
-def _fault(found: Fault) -> str:
-    count = len(found.nodeids)
-    return f"- {plural(count, 'episode')}, first {text(found.nodeids[0])}: {text(error_kind_text(found.kind))}: {text(found.message)}"
+def _fault(fault: Fault) -> str:
+    count = len(fault.nodeids)
+    return f"- {plural(count, 'episode')}, first {text(fault.nodeids[0])}: {text(error_kind_text(fault.kind))}: {text(fault.message)}"
 
 
 def _mark(passed: bool) -> str:

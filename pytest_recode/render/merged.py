@@ -18,21 +18,21 @@ def lines(merge: Merge, out: Path) -> list[str]:
     records = [record for part in merge.parts for record in part.records]
     outcomes = Counter(record["outcome"] for record in records)
     parts = ", ".join(f"{outcomes[outcome]} {outcome}" for outcome in ("solved", "unsolved") if outcomes[outcome])
-    found = [
+    texts = [
         f"merged {len(merge.parts)} of {merge.count} shards: {plural(len(records), 'episode')}"
         + (f", {parts}" if parts else "")
     ]
     gaps = _gaps(merge)
-    found += gaps
+    texts += gaps
     if others := [f"{part.path}/{name}" for part in merge.parts for name in part.others]:
-        found.append(f"not copied, because no run writes it: {some_of(others, _MOST)}")
-    found.append(f"records: {out}")
+        texts.append(f"not copied, because no run writes it: {some_of(others, _MOST)}")
+    texts.append(f"records: {out}")
     if gaps:
-        found.append(
+        texts.append(
             f"to complete them: the run's command without --recode-shard, with --recode-out={shlex.quote(str(out))} --recode-resume"
         )
-    found.append(f"more numbers: pytest-recode report {shlex.quote(str(out))}")
-    return found
+    texts.append(f"more numbers: pytest-recode report {shlex.quote(str(out))}")
+    return texts
 
 
 def _gaps(merge: Merge) -> list[str]:
@@ -40,15 +40,15 @@ def _gaps(merge: Merge) -> list[str]:
         record["error"]["kind"] for part in merge.parts for record in part.records if record["error"] is not None
     )
     interrupted = [facts["nodeid"] for part in merge.parts for facts in part.interrupted]
-    found = []
+    texts = []
     if merge.missing:
         noun = "shard" if len(merge.missing) == 1 else "shards"
-        found.append(f"missing: {noun} {some_of([str(shard) for shard in merge.missing], _MOST)}")
+        texts.append(f"missing: {noun} {some_of([str(shard) for shard in merge.missing], _MOST)}")
     if errors:
         kinds = ", ".join(f"{count}x {kind}" for kind, count in errors.items())
-        found.append(f"errors: {plural(errors.total(), 'episode')} ({kinds})")
+        texts.append(f"errors: {plural(errors.total(), 'episode')} ({kinds})")
     if interrupted:
-        found.append(f"interrupted: {plural(len(interrupted), 'episode')}: {some_of(interrupted, _MOST)}")
+        texts.append(f"interrupted: {plural(len(interrupted), 'episode')}: {some_of(interrupted, _MOST)}")
     if merge.not_played:
-        found.append(f"not played: {plural(len(merge.not_played), 'episode')}: {some_of(merge.not_played, _MOST)}")
-    return found
+        texts.append(f"not played: {plural(len(merge.not_played), 'episode')}: {some_of(merge.not_played, _MOST)}")
+    return texts

@@ -90,11 +90,11 @@ def answer_text(view: AnswerView) -> str:
 
 def _verdict(verdict: Verdict, sandbox: str) -> Iterator[str]:
     if verdict.solved:
-        told = f"all {len(verdict.cases)} hidden tests pass"
+        outcome = f"all {len(verdict.cases)} hidden tests pass"
     else:
-        told = f"{verdict.failed} of {plural(len(verdict.cases), 'hidden test')} fail"
+        outcome = f"{verdict.failed} of {plural(len(verdict.cases), 'hidden test')} fail"
     yield (
-        f"Verdict: {told} (sandbox {sandbox}, {verdict.isolation} judging, {verdict.seconds:.1f} s;"
+        f"Verdict: {outcome} (sandbox {sandbox}, {verdict.isolation} judging, {verdict.seconds:.1f} s;"
         f" to repeat it: --seed={verdict.seed})"
     )
     yield from (f"  tampering: {finding}" for finding in verdict.tampering)

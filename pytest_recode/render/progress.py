@@ -67,18 +67,21 @@ def table(episodes: Sequence[Progress], totals: Totals, now: float, *, width: in
     grid = Table.grid(padding=(0, 2))
     for justify in ("left", "left", "left", "left", "left", "right", "left"):
         grid.add_column(justify=justify, no_wrap=True, overflow="ellipsis")
-    shown = sorted(episodes, key=lambda each: each.since)[:rows]
-    for each in shown:
-        cases = "" if each.passed is None else f"{each.passed}/{each.total} cases"
-        turn = f"turn {each.turn}/{each.turns}" if each.turns else ""
+    shown = sorted(episodes, key=lambda episode: episode.since)[:rows]
+    for episode in shown:
+        cases = "" if episode.passed is None else f"{episode.passed}/{episode.total} cases"
+        turn = f"turn {episode.turn}/{episode.turns}" if episode.turns else ""
         grid.add_row(
-            Text(legible(each.task, keep=""), style="bold"),
-            Text(legible(each.model, keep="")),
-            Text(legible(each.policy, keep="")),
+            Text(legible(episode.task, keep=""), style="bold"),
+            Text(legible(episode.model, keep="")),
+            Text(legible(episode.policy, keep="")),
             Text(turn),
-            Text(each.level),
+            Text(episode.level),
             Text(cases),
-            Text(f"{each.waiting} {_duration(max(now - each.since, 0))}" if each.since else each.waiting, style="dim"),
+            Text(
+                f"{episode.waiting} {_duration(max(now - episode.since, 0))}" if episode.since else episode.waiting,
+                style="dim",
+            ),
         )
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, width=width, highlight=False, legacy_windows=False)

@@ -116,10 +116,10 @@ def notes_of(table: Table) -> list[str]:
     if heads and len(table.rows) > _MOST_LISTS:
         return [*table.notes, *more, f"--format=json names the tasks: {', '.join(heads)}"]
     lists = [
-        f"{row.get('label', row[table.columns[0].key])}: {column.head} ({len(found)}): {some_of(found, _LISTED)}"
+        f"{row.get('label', row[table.columns[0].key])}: {column.head} ({len(names)}): {some_of(names, _LISTED)}"
         for row in table.rows
         for column in table.columns
-        if column.kind == "list" and (found := row.get(column.key))
+        if column.kind == "list" and (names := row.get(column.key))
     ]
     return [*lists, *table.notes, *more]
 

@@ -22,12 +22,12 @@ from pytest_recode.render.words import plural
 
 
 def ablations(rows: Rows) -> Table | None:
-    found: list[dict[str, Any]] = []
+    lines: list[dict[str, Any]] = []
     for row, other in _paper_pairs(rows):
         one = passing.ablation(rows[row], rows[other])
         if one is None:
             continue
-        found.append(
+        lines.append(
             {
                 "label": f"{name(row)} / {name(other)}",
                 **identity(row),
@@ -49,7 +49,7 @@ def ablations(rows: Rows) -> Table | None:
                 "only_without": list(one.only_without),
             }
         )
-    if not found:
+    if not lines:
         return None
     return Table(
         name="ablation",
@@ -68,17 +68,17 @@ def ablations(rows: Rows) -> Table | None:
             Column(key="units", head="test by", fold=True),
             *columns("list", only_with="solved only with the paper", only_without="solved only without"),
         ),
-        rows=tuple(sorted(found, key=lambda one: -one["difference"])),
+        rows=tuple(sorted(lines, key=lambda one: -one["difference"])),
     )
 
 
 def impact(rows: Rows) -> Table | None:
     pairs = [(rows[row], rows[other]) for row, other in _paper_pairs(rows)]
-    found = passing.impact(pairs)
-    if not found:
+    impacts = passing.impact(pairs)
+    if not impacts:
         return None
-    better = sum(one.with_paper > one.without for one in found)
-    worse = sum(one.with_paper < one.without for one in found)
+    better = sum(one.with_paper > one.without for one in impacts)
+    worse = sum(one.with_paper < one.without for one in impacts)
     return Table(
         name="impact",
         title=f"Effect of the paper on each snippet: share of {plural(len(pairs), 'pair')} of rows that solve it with and without",
@@ -98,10 +98,10 @@ def impact(rows: Rows) -> Table | None:
                 "without": percent(one.without),
                 "difference": percent(one.with_paper - one.without),
             }
-            for one in found
+            for one in impacts
         ),
         notes=(
-            f"of {plural(len(found), 'snippet')} {better} are solved more often with the paper, {worse} more often without",
+            f"of {plural(len(impacts), 'snippet')} {better} are solved more often with the paper, {worse} more often without",
         ),
         shown=frozenset({"changed"}),
         more="snippets without a difference are omitted; --format=json has them",

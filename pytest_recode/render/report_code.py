@@ -21,9 +21,9 @@ def table(
 
     Raises `UserError` if the package is not installed.
     """
-    found = {row: finals(attempts, reference) for row, attempts in rows.items()}
+    by_row = {row: finals(attempts, reference) for row, attempts in rows.items()}
     lacking = missing(rows, known)
-    left = any(one.no_code or one.no_reference for one in found.values())
+    left = any(one.no_code or one.no_reference for one in by_row.values())
     notes = ["CodeBLEU, % of 1: means over the episodes with code and reference (docs/reference/metrics.md)"]
     if left:
         notes.append(
@@ -42,14 +42,14 @@ def table(
             *columns("count", errors="errors", missing="missing"),
             *columns("percent", codebleu_at_least="the rest as 0"),
         ),
-        rows=tuple({**identity(row), **_numbers(one, bert), "missing": lacking[row]} for row, one in found.items()),
+        rows=tuple({**identity(row), **_numbers(one, bert), "missing": lacking[row]} for row, one in by_row.items()),
         notes=tuple(notes),
     )
 
 
-def _numbers(found: Finals, bert: Bert | None) -> dict[str, Any]:
-    whole = [codebleu(*pair) for pair in found.pairs]
-    bare = [codebleu(*pair, comments=False) for pair in found.pairs]
+def _numbers(final: Finals, bert: Bert | None) -> dict[str, Any]:
+    whole = [codebleu(*pair) for pair in final.pairs]
+    bare = [codebleu(*pair, comments=False) for pair in final.pairs]
     return {
         "codebleu": percent(mean([one.codebleu for one in whole])),
         "codebleu_bare": percent(mean([one.codebleu for one in bare])),
@@ -57,11 +57,11 @@ def _numbers(found: Finals, bert: Bert | None) -> dict[str, Any]:
         "weighted": percent(mean([one.weighted for one in whole])),
         "syntax": percent(mean([one.syntax for one in whole])),
         "dataflow": percent(mean([one.dataflow for one in whole])),
-        "codebertscore": percent(mean(bert(found.pairs))) if bert else None,
-        "compared": len(found.pairs),
-        "played": found.played,
-        "no_code": found.no_code,
-        "no_reference": found.no_reference,
-        "errors": found.errors,
-        "codebleu_at_least": percent(mean([one.codebleu for one in whole], found.played + found.errors)),
+        "codebertscore": percent(mean(bert(final.pairs))) if bert else None,
+        "compared": len(final.pairs),
+        "played": final.played,
+        "no_code": final.no_code,
+        "no_reference": final.no_reference,
+        "errors": final.errors,
+        "codebleu_at_least": percent(mean([one.codebleu for one in whole], final.played + final.errors)),
     }

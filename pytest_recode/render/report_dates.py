@@ -28,16 +28,16 @@ def _found(rows: Rows) -> Timeline:
     return timeline(attempt for attempts in rows.values() for attempt in attempts)
 
 
-def _timeline(found: Timeline) -> Table:
+def _timeline(history: Timeline) -> Table:
     notes = [
         "models before: models whose knowledge ends before that date; a cutoff that names a month means its last day"
     ]
-    if found.unknown:
-        notes.append(f"no known cutoff: {', '.join(found.unknown)}")
+    if history.unknown:
+        notes.append(f"no known cutoff: {', '.join(history.unknown)}")
     kinds = {"arxiv_v1_date": "arXiv v1", "first_commit_date": "first commit", "last_commit_date": "last commit"}
     return Table(
         name="timeline",
-        title=f"Timeline: papers by their first commit, and how many of {found.models} models' knowledge ends before",
+        title=f"Timeline: papers by their first commit, and how many of {history.models} models' knowledge ends before",
         columns=(
             *columns("text", paper="paper"),
             *columns("count", snippets="snippets", lines="lines"),
@@ -51,16 +51,16 @@ def _timeline(found: Timeline) -> Table:
                 "lines": paper.lines,
                 **{key: paper.dates.get(key) for key in (*kinds, "arxiv_date")},
                 **{f"before_{key}": paper.ended.get(key) for key in kinds},
-                "models": found.models,
+                "models": history.models,
             }
-            for paper in found.papers
+            for paper in history.papers
         ),
         notes=tuple(notes),
     )
 
 
-def _cutoffs(found: Timeline) -> Table | None:
-    if not found.cutoffs:
+def _cutoffs(history: Timeline) -> Table | None:
+    if not history.cutoffs:
         return None
     return Table(
         name="cutoffs",
@@ -82,17 +82,17 @@ def _cutoffs(found: Timeline) -> Table | None:
                 **_after("last", one.after["last_commit_date"]),
                 "names": ", ".join(one.models),
             }
-            for one in found.cutoffs
+            for one in history.cutoffs
         ),
     )
 
 
 def _after(kind: str, papers: Iterable[Any]) -> dict[str, int]:
-    found = list(papers)
+    paper_list = list(papers)
     return {
-        f"papers_{kind}": len(found),
-        f"snippets_{kind}": sum(paper.snippets for paper in found),
-        f"lines_{kind}": sum(paper.lines for paper in found),
+        f"papers_{kind}": len(paper_list),
+        f"snippets_{kind}": sum(paper.snippets for paper in paper_list),
+        f"lines_{kind}": sum(paper.lines for paper in paper_list),
     }
 
 

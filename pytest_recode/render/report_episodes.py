@@ -35,14 +35,14 @@ def tables(rows: Rows, known: Mapping[str, Set[str]]) -> dict[str, Callable[[], 
     """
     if not rows:
         return {}
-    found = {row: episodes(attempts) for row, attempts in rows.items()}
+    by_row = {row: episodes(attempts) for row, attempts in rows.items()}
     beside = {row: counts(rows[row], lacking) for row, lacking in missing(rows, known).items()}
-    longest = max(one.turns for one in found.values())
+    longest = max(one.turns for one in by_row.values())
     return {
-        "episodes": lambda: _episodes(found, beside),
-        "curves": lambda: _curves(found, beside, longest) if longest > 1 else None,
-        "levels": lambda: _levels(found, beside) if longest > 1 else None,
-        "costs": lambda: _costs(found),
+        "episodes": lambda: _episodes(by_row, beside),
+        "curves": lambda: _curves(by_row, beside, longest) if longest > 1 else None,
+        "levels": lambda: _levels(by_row, beside) if longest > 1 else None,
+        "costs": lambda: _costs(by_row),
         "attempts": lambda: _attempts(rows, beside),
     }
 
@@ -50,34 +50,34 @@ def tables(rows: Rows, known: Mapping[str, Set[str]]) -> dict[str, Callable[[], 
 _Beside = Mapping[Row, Mapping[str, int]]
 
 
-def _episodes(found: Mapping[Row, Episodes], beside: _Beside) -> Table:
+def _episodes(by_row: Mapping[Row, Episodes], beside: _Beside) -> Table:
     notes = []
-    faulty = any(one.errors for one in found.values())
+    faulty = any(one.errors for one in by_row.values())
     if faulty:
         notes.append("errors: episodes without a verdict; they are in no share except the last ones")
     if any(one["missing"] for one in beside.values()):
         notes.append(
             "missing: tasks that another row or --tasks has; --common compares only tasks that every row played"
         )
-    mixed = [name(row) for row, one in found.items() if one.mixed]
+    mixed = [name(row) for row, one in by_row.items() if one.mixed]
     if mixed:
         notes.append(f"verdicts of two kinds of isolation are mixed in: {'; '.join(mixed)}")
-    if any(one.tampering for one in found.values()):
+    if any(one.tampering for one in by_row.values()):
         notes.append("tampering: episodes in which a candidate interfered with its judge; such a turn is not solved")
-    if any(one.flagged for one in found.values()):
+    if any(one.flagged for one in by_row.values()):
         notes.append(
             "passed but flagged: episodes that are unsolved only because of findings of the shared judge: every case of a turn passed."
             " Read the findings: if all are wrong, this many more episodes are solved (docs/explanation/oracle-shared.md)"
         )
-    settings, theirs = beside_published(found)
-    by_others = _published_rows(theirs) if any(row.format == "recode-h" for row in found) else []
+    settings, published_settings = beside_published(by_row)
+    by_others = _published_rows(published_settings) if any(row.format == "recode-h" for row in by_row) else []
     if by_others:
         notes.append("published: Recall@10 of 102 tasks, RECODE-H's table 2; its other cells were not available")
     return Table(
         name="episodes",
         title="Episodes: solved within all turns, and how",
         columns=(
-            *identities(found),
+            *identities(by_row),
             *columns("count", turns="turns at most"),
             *columns("percent", recall="recall"),
             *columns("interval", recall_interval="95 %"),
@@ -96,7 +96,7 @@ def _episodes(found: Mapping[Row, Episodes], beside: _Beside) -> Table:
         rows=(
             *(
                 {**identity(row), "settings": settings[row] or None, **_numbers(one), **beside[row]}
-                for row, one in found.items()
+                for row, one in by_row.items()
             ),
             *by_others,
         ),
@@ -141,13 +141,13 @@ def _published_rows(settings: str) -> list[dict[str, Any]]:
     ]
 
 
-def _curves(found: Mapping[Row, Episodes], beside: _Beside, longest: int) -> Table:
+def _curves(by_row: Mapping[Row, Episodes], beside: _Beside, longest: int) -> Table:
     turns = range(1, longest + 1)
     return Table(
         name="curves",
         title="By turn: recall@n, and the share of hidden cases that pass",
         columns=(
-            *identities(found),
+            *identities(by_row),
             Column(key="what", head="%"),
             *(Column(key=f"turn_{n}", head=str(n), kind="percent") for n in turns),
             *COUNTS,
@@ -159,7 +159,7 @@ def _curves(found: Mapping[Row, Episodes], beside: _Beside, longest: int) -> Tab
                 **{f"turn_{n}": percent(_at(values, n)) if n <= turns_given(row, one) else None for n in turns},
                 **beside[row],
             }
-            for row, one in found.items()
+            for row, one in by_row.items()
             for what, values in (("recall", one.recall), ("cases", one.cases_by_turn))
         ),
         notes=("an episode that ended early keeps its last value; -: the row had a lower limit on turns",),
@@ -176,32 +176,36 @@ def _at(values: Sequence[float], n: int) -> float | None:
     return values[min(n, len(values)) - 1] if values else None
 
 
-def _levels(found: Mapping[Row, Episodes], beside: _Beside) -> Table:
+def _levels(by_row: Mapping[Row, Episodes], beside: _Beside) -> Table:
     return Table(
         name="levels",
         title="Solved with feedback of which level (none: in the first turn)",
-        columns=(*identities(found), *columns("count", **{level: level for level in LEVELS}, solved="solved"), *COUNTS),
+        columns=(
+            *identities(by_row),
+            *columns("count", **{level: level for level in LEVELS}, solved="solved"),
+            *COUNTS,
+        ),
         rows=tuple(
             {**identity(row), **dict(zip(LEVELS, one.solved_at, strict=True)), "solved": one.solved, **beside[row]}
-            for row, one in found.items()
+            for row, one in by_row.items()
         ),
     )
 
 
-def _costs(found: Mapping[Row, Episodes]) -> Table:
-    shared = any(one.paid_tokens != one.tokens for one in found.values())
+def _costs(by_row: Mapping[Row, Episodes]) -> Table:
+    shared = any(one.paid_tokens != one.tokens for one in by_row.values())
     notes = []
     if shared:
         notes.append(
             "paid: a first turn that several episodes share is counted once, in the row that played it;"
             " tokens, cost and values per solved task count it for each of these episodes"
         )
-    notes += cost_notes([one.cost_usd for one in found.values()])
+    notes += cost_notes([one.cost_usd for one in by_row.values()])
     return Table(
         name="costs",
         title="Cost: tokens and dollars of all episodes, including unsolved ones",
         columns=(
-            *identities(found),
+            *identities(by_row),
             *columns("count", tokens="tokens", tokens_per_solved="tokens per solved"),
             *(columns("count", paid_tokens="tokens paid") if shared else ()),
             *columns("money", cost_usd="cost $", cost_per_solved="$ per solved"),
@@ -220,7 +224,7 @@ def _costs(found: Mapping[Row, Episodes]) -> Table:
                 "solved": one.solved,
                 "episodes": one.played + one.errors,
             }
-            for row, one in found.items()
+            for row, one in by_row.items()
         ),
         notes=tuple(notes),
     )
@@ -231,7 +235,7 @@ def _attempts(rows: Rows, beside: _Beside) -> Table | None:
     if most < 2:
         return None
     ks = sorted({k for k in (1, 2, 4, 5, 8, 10, 16, 32, 64, 100) if k < most} | {most})
-    found = []
+    lines = []
     for row, attempts in rows.items():
         one: dict[str, Any] = {**identity(row), **beside[row]}
         played, all_of_them = tries(attempts), tries(attempts, errors_as_failed=True)
@@ -239,7 +243,7 @@ def _attempts(rows: Rows, beside: _Beside) -> Table | None:
             value, tasks = pass_at(played, k) or (None, 0)
             at_least, _ = pass_at(all_of_them, k) or (None, 0)
             one |= {f"pass_at_{k}": percent(value), f"tasks_{k}": tasks, f"pass_at_{k}_at_least": percent(at_least)}
-        found.append(one)
+        lines.append(one)
     faulty = any(one["errors"] for one in beside.values())
     return Table(
         name="attempts",
@@ -257,6 +261,6 @@ def _attempts(rows: Rows, beside: _Beside) -> Table | None:
             *columns("count", played="attempts", errors="errors", missing="missing"),
             *(columns("percent", **{f"pass_at_{k}_at_least": f"errors as failed, @{k}" for k in ks}) if faulty else ()),
         ),
-        rows=tuple(found),
+        rows=tuple(lines),
         notes=("of tasks: those with at least k played attempts; with fewer there is no estimate",),
     )

@@ -57,17 +57,17 @@ def _errors(rows: Rows, beside: Mapping[Row, Mapping[str, int]]) -> Table:
 
 
 def _classes(row: Row, attempts: Sequence[Attempt]) -> dict[str, Any]:
-    found = errors.classes(attempts)
-    total = sum(found.values())
-    share = 100 * found["functional"] / total if total else None
-    return {**identity(row), **found, "functional_percent": share, "unsolved": total}
+    numbers = errors.classes(attempts)
+    total = sum(numbers.values())
+    share = 100 * numbers["functional"] / total if total else None
+    return {**identity(row), **numbers, "functional_percent": share, "unsolved": total}
 
 
 def _categories(rows: Rows) -> Table | None:
-    found = {row: categories(attempts) for row, attempts in rows.items()}
-    if not any(one.items for one in found.values()):
+    by_row = {row: categories(attempts) for row, attempts in rows.items()}
+    if not any(one.items for one in by_row.values()):
         return None
-    by_others = _published_rows() if any(row.format == "recode-h" for row in found) else []
+    by_others = _published_rows() if any(row.format == "recode-h" for row in by_row) else []
     notes = [
         "T0 structure, T1 correctness, T2 paper or instruction, T3 knowledge, T4 repository; one item of feedback per failing interface"
     ]
@@ -77,32 +77,32 @@ def _categories(rows: Rows) -> Table | None:
         name="categories",
         title="Fault categories, as the researcher chose them: shares of feedback items",
         columns=(
-            *identities(found),
+            *identities(by_row),
             *columns("percent", **{one: f"{one} %" for one in CATEGORIES}),
             *columns("count", sorted="of items", unsorted="without category"),
             Column(key="sources", head="sorted by"),
         ),
-        rows=(*({**identity(row), **_shares(one)} for row, one in found.items()), *by_others),
+        rows=(*({**identity(row), **_shares(one)} for row, one in by_row.items()), *by_others),
         notes=tuple(notes),
     )
 
 
 def _answers(rows: Rows) -> Table | None:
     """The number of answers that could not be used, by row."""
-    found = {row: attempts for row, attempts in rows.items() if any(one.answers for one in attempts)}
-    if not found:
+    by_row = {row: attempts for row, attempts in rows.items() if any(one.answers for one in attempts)}
+    if not by_row:
         return None
     return Table(
         name="answers",
         title="Answers of the model that could not be used",
         columns=(
-            *identities(found),
+            *identities(by_row),
             *columns("count", answers="answers", unparsed="not used"),
             *columns("percent", unparsed_percent="%"),
             *columns("count", asked_again="asked again", steps_lost="steps lost"),
         ),
-        rows=tuple({**identity(row), **unparsed(attempts)} for row, attempts in found.items()),
-        found=("unparsed",),
+        rows=tuple({**identity(row), **unparsed(attempts)} for row, attempts in by_row.items()),
+        counted=("unparsed",),
         notes=(
             "nothing of such an answer is executed; the model is asked again, at no step, up to three times in a row"
             " (docs/reference/agents.md); turns that another episode played are not counted",

@@ -88,19 +88,19 @@ def _leaks(rows: Rows, transcripts: TranscriptReader) -> Table | None:
             for source, audit in transcripts.audits(attempt.transcript) or ():
                 by_source.setdefault(source, []).append(audit)
         for source, audits in by_source.items():
-            found = leaks.leaking(audits)
+            leak = leaks.leaking(audits)
             lines.append(
                 {
                     **identity(row),
                     "words": source,
-                    "feedbacks": found.feedbacks,
-                    "leaked": found.leaked,
-                    "passages": found.passages,
-                    "encoded": found.encoded,
-                    "reference_run": found.reference_run,
-                    "reference_share": 100 * found.reference_share,
-                    "tests_run": found.tests_run,
-                    "tests_share": 100 * found.tests_share,
+                    "feedbacks": leak.feedbacks,
+                    "leaked": leak.leaked,
+                    "passages": leak.passages,
+                    "encoded": leak.encoded,
+                    "reference_run": leak.reference_run,
+                    "reference_share": 100 * leak.reference_share,
+                    "tests_run": leak.tests_run,
+                    "tests_share": 100 * leak.tests_share,
                 }
             )
     if not lines:
@@ -125,7 +125,7 @@ def _leaks(rows: Rows, transcripts: TranscriptReader) -> Table | None:
             "longest: consecutive tokens that instruction, paper, repository and candidate do not have",
             "encoded: passages that are no natural language; in no longest run and no share",
         ),
-        found=("leaked", "passages"),
+        counted=("leaked", "passages"),
     )
 
 
@@ -141,13 +141,13 @@ def _ruled(attempts: Sequence[Attempt], transcripts: TranscriptReader) -> tuple[
 
 
 def _numbers(advice: Sequence[Advice]) -> dict[str, Any]:
-    found = rate(advice)
+    rates = rate(advice)
     return {
-        "items": found.items,
-        "adopted": 100 * found.adopted / found.items,
-        "adopted_interval": percents(found.interval),
-        "adopted_partly": 100 * found.adopted_partly / found.items,
-        "resolved": 100 * found.resolved / found.items,
-        "resolved_partly": 100 * found.resolved_partly / found.items,
-        "both": 100 * found.both / found.resolved if found.resolved else None,
+        "items": rates.items,
+        "adopted": 100 * rates.adopted / rates.items,
+        "adopted_interval": percents(rates.interval),
+        "adopted_partly": 100 * rates.adopted_partly / rates.items,
+        "resolved": 100 * rates.resolved / rates.items,
+        "resolved_partly": 100 * rates.resolved_partly / rates.items,
+        "both": 100 * rates.both / rates.resolved if rates.resolved else None,
     }

@@ -89,9 +89,9 @@ def _named(place: str, what: str) -> str:
 
 
 def _comparisons(rows: Rows, base: Row | None) -> Table | None:
-    found = []
+    lines = []
     for one, other, result, first_turn in compared(rows, base):
-        found.append(
+        lines.append(
             {
                 "label": f"{name(one)} / {name(other)}",
                 "first": name(one),
@@ -101,24 +101,24 @@ def _comparisons(rows: Rows, base: Row | None) -> Table | None:
                 **_contrast(result),
             }
         )
-    if not found:
+    if not lines:
         return None
     first, second = ("row", "base") if base else ("better", "other")
     notes = [f"{first} - {second}: above 0, the {first} is better than the base" if base else _BETTER, _AGREE]
-    if any(one["solved_in"] == "first turn" for one in found):
+    if any(one["solved_in"] == "first turn" for one in lines):
         notes.append("published results have one turn: such pairs are compared by the first turn (Pass@1)")
     return Table(
         name="comparisons",
         title="Comparisons of rows, task by task, on the tasks that both played",
         columns=(
-            Column(key="first", head=first, fold=len(found) > 1 and base is None),
-            Column(key="second", head=second, fold=len(found) > 1 and base is not None),
+            Column(key="first", head=first, fold=len(lines) > 1 and base is None),
+            Column(key="second", head=second, fold=len(lines) > 1 and base is not None),
             *columns("text", differ=f"differ in ({first} / {second})"),
             Column(key="solved_in", head="solved in", fold=True),
             *columns("percent", first_share=f"{first} %", second_share=f"{second} %"),
-            *_contrast_columns(first, second, "solved", "row", adjusted=len(found) > 1),
+            *_contrast_columns(first, second, "solved", "row", adjusted=len(lines) > 1),
         ),
-        rows=tuple(_adjusted(found)),
+        rows=tuple(_adjusted(lines)),
         notes=tuple(notes),
     )
 
@@ -128,13 +128,13 @@ _BETTER = "the better row of each pair is the first"
 _NAMED = 8
 
 
-def _adjusted(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _adjusted(comparisons: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Add p values adjusted for the number of comparisons in this table."""
-    tested = [one for one in found if one.get("p") is not None]
+    tested = [one for one in comparisons if one.get("p") is not None]
     adjusted = holm([one["p"] for one in tested])
     for one, p in zip(tested, adjusted, strict=True):
         one["p_holm"] = p
-    return list(found)
+    return list(comparisons)
 
 
 def compared(rows: Rows, base: Row | None = None) -> Iterator[tuple[Row, Row, Comparison, bool]]:
@@ -185,11 +185,11 @@ def default_pairs(rows: Rows) -> list[tuple[Row, Row]]:
             pairs += [(row, other) for other in own if other is not row and other.format == row.format]
     for task_format in {row.format: None for row in own}:
         of_format = [row for row in own if row.format == task_format]
-        theirs = [row for row in rows if row.published and row.format == task_format]
+        published = [row for row in rows if row.published and row.format == task_format]
         named = [
-            (one, row) for row in of_format for one in theirs if plain(row) == plain(one) and row.paper == one.paper
+            (one, row) for row in of_format for one in published if plain(row) == plain(one) and row.paper == one.paper
         ]
-        pairs += named or [(of_format[0], one) for one in theirs if of_format[0].paper == one.paper]
+        pairs += named or [(of_format[0], one) for one in published if of_format[0].paper == one.paper]
     return list({frozenset(pair): pair for pair in reversed(pairs)}.values())[::-1]
 
 
@@ -212,7 +212,7 @@ _FREE: tuple[dict[str, Any], ...] = (
 
 
 def _replays(rows: Rows, episodes: Sequence[Attempt]) -> Table | None:
-    found = []
+    lines = []
     groups: dict[tuple[Row, str], list[Attempt]] = {}
     for row, attempts in rows.items():
         for attempt in attempts:
@@ -223,7 +223,7 @@ def _replays(rows: Rows, episodes: Sequence[Attempt]) -> Table | None:
         took = totals(attempts)
         for what, result in (("solves", one.solving), ("gains cases", one.gaining)):
             pairs = result.pairs if result else 0
-            found.append(
+            lines.append(
                 {
                     "label": f"{name(row)}, {level} -> {row.feedback}, {what}",
                     **identity(row),
@@ -239,7 +239,7 @@ def _replays(rows: Rows, episodes: Sequence[Attempt]) -> Table | None:
                 }
             )
     notes = ["a replayed turn is a single turn that starts where a stored one started; it does not count as an episode"]
-    if any(one["unpaired"] for one in found):
+    if any(one["unpaired"] for one in lines):
         notes.append("unpaired: add the replayed run as another FILE")
     return Table(
         name="replays",
@@ -249,10 +249,10 @@ def _replays(rows: Rows, episodes: Sequence[Attempt]) -> Table | None:
             *columns("text", played_level="played with", feedback="replayed with", what="turns that"),
             *columns("percent", share_played="played %", share_replayed="replayed %"),
             *columns("count", replayed="replays", errors="errors"),
-            *_contrast_columns("replayed", "played", "done", "turn", adjusted=len(found) > 1),
+            *_contrast_columns("replayed", "played", "done", "turn", adjusted=len(lines) > 1),
             *columns("count", tokens="tokens"),
             *columns("money", cost_usd="cost $"),
         ),
-        rows=tuple(_adjusted(found)),
+        rows=tuple(_adjusted(lines)),
         notes=tuple(notes),
     )

@@ -30,13 +30,13 @@ class Detectable:
     asked: int | None = None
 
 
-def table(found: Sequence[Detectable], *, seed: int, recorded: str, simulated: bool) -> Table:
+def table(results: Sequence[Detectable], *, seed: int, recorded: str, simulated: bool) -> Table:
     """`recorded`: where recorded difficulties are from; "": all are assumed. `simulated`: all are from simulated models."""
-    several = len({one.format for one in found}) > 1
-    priced = dict.fromkeys(model for one in found for model, cost in one.costs.items() if cost is not None)
+    several = len({one.format for one in results}) > 1
+    priced = dict.fromkeys(model for one in results for model, cost in one.costs.items() if cost is not None)
     return Table(
         name="power",
-        title=f"Smallest difference of solved episodes that is found with a probability of {100 * power.WANTED} %",
+        title=f"Smallest difference of solved episodes that is found with a probability of {100 * power.POWER} %",
         columns=(
             *(columns("text", format="benchmark") if several else ()),
             Column(key="units", head="test by", fold=not several),
@@ -53,16 +53,16 @@ def table(found: Sequence[Detectable], *, seed: int, recorded: str, simulated: b
                 "points": one.points,
                 **{f"cost_usd_{model}": one.costs.get(model) for model in priced},
             }
-            for one in found
+            for one in results
         ),
-        notes=tuple(legible(note, keep="") for note in _notes(found, seed, recorded, simulated)),
+        notes=tuple(legible(note, keep="") for note in _notes(results, seed, recorded, simulated)),
     )
 
 
-def _notes(found: Sequence[Detectable], seed: int, recorded: str, simulated: bool) -> Iterator[str]:
-    several = len({one.format for one in found}) > 1
-    yield from (_on_asked(one, f" of {one.format}" if several else "") for one in found if one.asked is not None)
-    for noun in dict.fromkeys(_noun(one) for one in found if one.points is None):
+def _notes(results: Sequence[Detectable], seed: int, recorded: str, simulated: bool) -> Iterator[str]:
+    several = len({one.format for one in results}) > 1
+    yield from (_on_asked(one, f" of {one.format}" if several else "") for one in results if one.asked is not None)
+    for noun in dict.fromkeys(_noun(one) for one in results if one.points is None):
         yield (
             f"points -: no difference is found, because even if one model solves everything and the other nothing, p is not below 0.05;"
             f" add {noun}: at least {power.LEAST_UNITS} are needed"
@@ -74,12 +74,12 @@ def _notes(found: Sequence[Detectable], seed: int, recorded: str, simulated: boo
     yield f"difficulties: {recorded or _assumed()}"
     if simulated:
         yield "* simulated: solve rates of simulated models say nothing about real models, and so neither do these points; use runs of real ones"
-    if any(one.attempts > 1 for one in found):
+    if any(one.attempts > 1 for one in results):
         yield (
             "attempts: assumed to be independent, given the model and the task; the more they agree, the closer the points come to"
             " those of one attempt"
         )
-    yield from _cost_notes(found, simulated)
+    yield from _cost_notes(results, simulated)
 
 
 def _noun(one: Detectable) -> str:
@@ -104,8 +104,8 @@ def _assumed() -> str:
     )
 
 
-def _cost_notes(found: Sequence[Detectable], simulated: bool) -> Iterator[str]:
-    tokens = {one.format: one.tokens for one in found}
+def _cost_notes(results: Sequence[Detectable], simulated: bool) -> Iterator[str]:
+    tokens = {one.format: one.tokens for one in results}
     for name, its in tokens.items():
         if its is not None:
             of = f" of {name}" if len(tokens) > 1 else ""
@@ -115,7 +115,7 @@ def _cost_notes(found: Sequence[Detectable], simulated: bool) -> Iterator[str]:
             )
     if any(tokens.values()):
         yield "cost: of one model's episodes, by list prices; a comparison costs the sum of two. Cached prompts may cost less"
-    if unknown := list(dict.fromkeys(model for one in found for model, cost in one.costs.items() if cost is None)):
+    if unknown := list(dict.fromkeys(model for one in results for model, cost in one.costs.items() if cost is None)):
         yield f"cost of {listed(unknown, 'and')}: unknown, because the price is unknown"
     if lacking := [name for name, its in tokens.items() if its is None]:
         of = f" of {listed(lacking, 'and')}" if len(lacking) < len(tokens) else ""

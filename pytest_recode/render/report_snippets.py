@@ -68,10 +68,10 @@ def tables(
 
 def _scores(rows: Rows, lacking: Mapping[Row, int]) -> Table:
     everything = set().union(*map(tasks, rows.values()))
-    found = {row: (passed(attempts), lacking[row]) for row, attempts in rows.items()}
+    scores = {row: (passed(attempts), lacking[row]) for row, attempts in rows.items()}
     later = any(len(attempt.turns) > 1 for attempts in rows.values() for attempt in attempts)
     final = {row: passed(attempts, within=None) for row, attempts in rows.items()} if later else {}
-    faulty = any(one.errors for one, _ in found.values())
+    faulty = any(one.errors for one, _ in scores.values())
     notes = []
     if faulty:
         notes.append("errors: attempts without a verdict; they are in no share except the last two")
@@ -107,7 +107,7 @@ def _scores(rows: Rows, lacking: Mapping[Row, int]) -> Table:
                 "final": percent(final[row].plain) if later else None,
                 "final_scaled": percent(final[row].scaled) if later else None,
             }
-            for row, (one, absent) in sorted(found.items(), key=lambda item: -(item[1][0].scaled or 0))
+            for row, (one, absent) in sorted(scores.items(), key=lambda item: -(item[1][0].scaled or 0))
         ),
         notes=tuple(notes),
     )
@@ -116,14 +116,14 @@ def _scores(rows: Rows, lacking: Mapping[Row, int]) -> Table:
 def _contaminations(rows: Rows, everything: Rows, date: str) -> Table:
     kind = date.removesuffix("_commit_date")
     safe = contamination.safe_papers((one for group in everything.values() for one in group), date=date)
-    found, unknown = [], []
+    lines, unknown = [], []
     for row, attempts in rows.items():
         one = contamination.contamination(attempts, date=date)
         if one is None:
             unknown.append(row.model)
             continue
         on_safe = passed(_of_papers(attempts, safe))
-        found.append(
+        lines.append(
             {
                 **identity(row),
                 "cutoff": one.cutoff,
@@ -159,7 +159,7 @@ def _contaminations(rows: Rows, everything: Rows, date: str) -> Table:
             *columns("count", undated="undated", errors="errors"),
             *columns("percent", safe_pass_at_1="safe Pass@1", safe_scaled="safe scaled"),
         ),
-        rows=tuple(sorted(found, key=lambda one: -(one["safe_scaled"] or 0))),
+        rows=tuple(sorted(lines, key=lambda one: -(one["safe_scaled"] or 0))),
         notes=tuple(notes),
     )
 
@@ -178,8 +178,8 @@ def _voters(everything: Rows) -> Rows:
 def _hard(rows: Rows, everything: Rows, threshold: float) -> Table:
     voters = passing.votes(_voters(everything))
     shares = (*IDENTITY, *_PASSED, *_COUNTS, *columns("count", errors="errors"))
-    found = passing.hard(voters, threshold=threshold)
-    if found is None:
+    hard = passing.hard(voters, threshold=threshold)
+    if hard is None:
         return Table(
             name="hard",
             title="HARD",
@@ -189,13 +189,13 @@ def _hard(rows: Rows, everything: Rows, threshold: float) -> Table:
                 "HARD needs the published results: give outputs/20llms_greedy/*/overall_stats.json of a clone as another FILE",
             ),
         )
-    on_hard = {row: passed(one for one in group if one.task in found.tasks) for row, group in rows.items()}
+    on_hard = {row: passed(one for one in group if one.task in hard.tasks) for row, group in rows.items()}
     alone = {row: _without_own_vote(row, group, voters, threshold) for row, group in rows.items()}
     return Table(
         name="hard",
         title=(
-            f"HARD: the {len(found.tasks)} snippets ({found.lines} lines) that fewer than {100 * threshold:.1f} % of the"
-            f" {found.models} published models pass"
+            f"HARD: the {len(hard.tasks)} snippets ({hard.lines} lines) that fewer than {100 * threshold:.1f} % of the"
+            f" {hard.models} published models pass"
         ),
         columns=(
             *shares,
@@ -238,7 +238,7 @@ def _parts(
     head: str,
     split: Callable[..., Mapping[str, Passed]],
 ) -> Table:
-    found = {row: split(attempts) for row, attempts in rows.items()}
+    by_row = {row: split(attempts) for row, attempts in rows.items()}
     published = [split(attempts) for attempts in _voters(everything).values()]
     means = {part: sum(one[part].scaled or 0 for one in published) / len(published) for part in (published or [{}])[0]}
     return Table(
@@ -261,7 +261,7 @@ def _parts(
                 "errors": one.errors,
                 "published_mean": percent(means.get(part)),
             }
-            for row, parts in found.items()
+            for row, parts in by_row.items()
             for part, one in parts.items()
         ),
         shown=frozenset(map(name, detail)),

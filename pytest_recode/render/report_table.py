@@ -39,7 +39,7 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...] = ()
-    found: tuple[str, ...] = ()  # keys of columns; if all of them are 0, there was nothing to count. (): all columns
+    counted: tuple[str, ...] = ()  # keys of columns; if all of them are 0, there was nothing to count. (): all columns
     shown: frozenset[str] | None = None  # values of `row` in text and Markdown; CSV and JSON have every row. None: all
     more: str = "--model=NAME shows other rows, --format=json all of them"  # note if some rows are hidden
 
@@ -82,16 +82,20 @@ def identity(row: Row) -> dict[str, Any]:
 
 def beside_published(rows: Iterable[Row]) -> tuple[dict[Row, str], str]:
     """The cells of `settings`: differences between rows of runs, and from RECODE-H's published rows."""
-    theirs = published.SETTINGS
+    published_settings = published.SETTINGS
     settings: dict[Row, str] = {}
     differing: dict[str, None] = {}
     for row in rows:
         own = dict(row.settings)
-        other = [key for key, value in theirs.items() if row.format == "recode-h" and own.get(key, value) != value]
+        other = [
+            key
+            for key, value in published_settings.items()
+            if row.format == "recode-h" and own.get(key, value) != value
+        ]
         differing |= dict.fromkeys(other)
         parts = [*(f"{key} {own[key]}" for key in other), *filter(None, row.differs.split(", "))]
         settings[row] = ", ".join(dict.fromkeys(parts))
-    return settings, ", ".join(f"{key} {value}" for key, value in theirs.items() if key in differing)
+    return settings, ", ".join(f"{key} {value}" for key, value in published_settings.items() if key in differing)
 
 
 def published_identity(model: str, feedback: str, settings: str = "") -> dict[str, Any]:

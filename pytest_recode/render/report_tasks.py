@@ -16,7 +16,7 @@ def tables(rows: Rows) -> dict[str, Callable[[], Table | None]]:
 
 
 def _tasks(rows: Rows) -> Table:
-    found, names = by_task(rows), policies(rows)
+    shares, names = by_task(rows), policies(rows)
     return Table(
         name="tasks",
         title="Tasks: solved share with each feedback policy, in per cent of the attempts",
@@ -35,17 +35,17 @@ def _tasks(rows: Rows) -> Table:
                 "played": one.played,
                 "errors": one.errors,
             }
-            for one in found
+            for one in shares
         ),
-        notes=("of: played attempts with all policies together", *_flat(found)),
+        notes=("of: played attempts with all policies together", *_flat(shares)),
     )
 
 
-def _flat(found: list[TaskShares]) -> Iterator[str]:
+def _flat(shares: list[TaskShares]) -> Iterator[str]:
     """For each model, the tasks on which its policies had the same result."""
-    models = dict.fromkeys(one.row.model for one in found)
+    models = dict.fromkeys(one.row.model for one in shares)
     for model in models:
-        flat = [one.task for one in found if one.row.model == model and one.flat]
-        several = sum(one.row.model == model and len(one.solved) > 1 for one in found)
+        flat = [one.task for one in shares if one.row.model == model and one.flat]
+        several = sum(one.row.model == model and len(one.solved) > 1 for one in shares)
         if flat:
             yield f"the policies make no difference to {model} on {len(flat)} of {several} tasks: {some_of(flat, 5)}"

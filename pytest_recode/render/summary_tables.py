@@ -33,16 +33,16 @@ LINES_ONLY = "scaled %"
 """The column that is omitted unless a task counts code lines."""
 
 REPLAY_COLUMNS: Mapping[str, Callable[[Replayed], str]] = {
-    "model": lambda found: _name(found.score),
-    "feedback": lambda found: found.score.row.feedback,
-    "turns": lambda found: str(found.score.episodes.played),
-    "solved": lambda found: str(found.score.episodes.solved),
-    "cases % before": lambda found: _percent(found.before),
-    "as played": lambda found: _percent(found.really),
-    "replayed": lambda found: _percent(found.again),
-    "tokens": lambda found: COLUMNS["tokens"](found.score),
-    "cost $": lambda found: COLUMNS["cost $"](found.score),
-    "errors": lambda found: COLUMNS["errors"](found.score),
+    "model": lambda replayed: _name(replayed.score),
+    "feedback": lambda replayed: replayed.score.row.feedback,
+    "turns": lambda replayed: str(replayed.score.episodes.played),
+    "solved": lambda replayed: str(replayed.score.episodes.solved),
+    "cases % before": lambda replayed: _percent(replayed.before),
+    "as played": lambda replayed: _percent(replayed.really),
+    "replayed": lambda replayed: _percent(replayed.again),
+    "tokens": lambda replayed: COLUMNS["tokens"](replayed.score),
+    "cost $": lambda replayed: COLUMNS["cost $"](replayed.score),
+    "errors": lambda replayed: COLUMNS["errors"](replayed.score),
 }
 """Columns of the summary of a run that replays stored turns."""
 
@@ -65,15 +65,15 @@ def summary(scores: Sequence[Score]) -> list[str]:
     return [*lines, *_marks(scores)]
 
 
-def replay(run: str, found: Sequence[Replayed]) -> list[str]:
+def replay(run: str, replayed: Sequence[Replayed]) -> list[str]:
     """The summary of a session that replays turns of `run`."""
     return [
         f"replay of {run}: single turns, not episodes, each played again from its starting point with its feedback cut to the level",
         "",
-        *table([REPLAY_COLUMNS, *([cell(each) for cell in REPLAY_COLUMNS.values()] for each in found)]),
+        *table([REPLAY_COLUMNS, *([cell(turn) for cell in REPLAY_COLUMNS.values()] for turn in replayed)]),
         "",
         "cases %: hidden cases that pass before the turn, after the original turn, and after the replay",
-        *_marks([each.score for each in found]),
+        *_marks([turn.score for turn in replayed]),
     ]
 
 

@@ -27,18 +27,18 @@ def text(checks: Sequence[Check], unreadable: Mapping[str, str]) -> str:
     return json.dumps(document, indent=2).replace("\x7f", "\\u007f") + "\n"
 
 
-def _task(found: TaskFindings) -> dict[str, Any]:
-    mutants, wrong = found.mutants, found.wrong
+def _task(findings: TaskFindings) -> dict[str, Any]:
+    mutants, wrong = findings.mutants, findings.wrong
     return {
-        "task": found.task,
-        "line": in_one_line(found),
+        "task": findings.task,
+        "line": in_one_line(findings),
         "mutants": None if mutants is None else {"detected": mutants[0], "tried": mutants[1]},
         "wrong_answers": None if wrong is None else {"detected": wrong[0], "tried": wrong[1]},
-        "seeds": found.seeds,
-        "never_failed": None if found.never_failed is None else list(found.never_failed),
-        "unquoted": None if found.unquoted is None else list(found.unquoted),
-        "not_run": list(found.not_run),
-        "checks": [_check(check) for check in found.checks],
+        "seeds": findings.seeds,
+        "never_failed": None if findings.never_failed is None else list(findings.never_failed),
+        "unquoted": None if findings.unquoted is None else list(findings.unquoted),
+        "not_run": list(findings.not_run),
+        "checks": [_check(check) for check in findings.checks],
     }
 
 

@@ -24,12 +24,12 @@ def summary(facts: Sequence[Mapping[str, Any]], *, verbosity: int = 0) -> list[s
     """
     rows = [("task", "check", "finding", "slowest s")]
     for fact in facts:
-        found = finding(fact)
+        words = finding(fact)
         if fact.get("tried"):
-            found = f"{fact['noticed']} of {fact['tried']} detected" + (", problem" if fact["problem"] else "")
-        elif found == "ok" and fact["check"].startswith("mutants-"):
+            words = f"{fact['noticed']} of {fact['tried']} detected" + (", problem" if fact["problem"] else "")
+        elif words == "ok" and fact["check"].startswith("mutants-"):
             continue
-        rows.append((fact["task"], _check_name(fact["check"]), found, f"{fact.get('seconds', 0):.2f}"))
+        rows.append((fact["task"], _check_name(fact["check"]), words, f"{fact.get('seconds', 0):.2f}"))
     weak = [f"{fact['task']} ({fact['check']}): {fact['warning']}" for fact in facts if fact.get("warning")]
     noticed, tried = (sum(fact.get(key, 0) for fact in facts) for key in ("noticed", "tried"))
     survivors = [line for fact in facts for line in survivor_lines(fact["task"], fact.get("survivors", ()))]

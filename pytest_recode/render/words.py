@@ -179,12 +179,12 @@ def nothing_to_replay(run: str, facts: Sequence[EpisodeFacts]) -> str:
 
 def causes(records: Sequence[EpisodeSummary]) -> list[str]:
     """A line for each error that several episodes share, with the first of their tasks."""
-    found: dict[str, list[EpisodeSummary]] = {}
+    groups: dict[str, list[EpisodeSummary]] = {}
     for record in records:
         if record["error"]:
-            found.setdefault(cause(record["error"]), []).append(record)
+            groups.setdefault(cause(record["error"]), []).append(record)
     lines = []
-    for message, group in found.items():
+    for message, group in groups.items():
         if len(group) == 1:
             continue
         names = list(dict.fromkeys(record["task"] for record in group))
@@ -271,17 +271,17 @@ def unparsed(records: Sequence[EpisodeSummary]) -> list[str]:
 
 def _flagged(records: Sequence[EpisodeSummary]) -> list[str]:
     """Lines with the findings of each flagged episode, because a finding may be wrong."""
-    found = [(record["nodeid"].rpartition("::")[2], record["flagged"]) for record in records if record["flagged"]]
-    if not found:
+    flagged = [(record["nodeid"].rpartition("::")[2], record["flagged"]) for record in records if record["flagged"]]
+    if not flagged:
         return []
     lines = [
-        f"passed but flagged: {plural(len(found), 'episode')}: every case passed, and only findings of the shared judge make it"
+        f"passed but flagged: {plural(len(flagged), 'episode')}: every case passed, and only findings of the shared judge make it"
         " unsolved; read them (docs/explanation/oracle-shared.md)"
     ]
-    for name, findings in found[:MOST_NAMES]:
+    for name, findings in flagged[:MOST_NAMES]:
         more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
         lines.append(f"  {name}: {findings[0]}{more}")
-    return lines + ([f"  and {len(found) - MOST_NAMES} more"] if len(found) > MOST_NAMES else [])
+    return lines + ([f"  and {len(flagged) - MOST_NAMES} more"] if len(flagged) > MOST_NAMES else [])
 
 
 def _who(record: Record) -> str:
@@ -291,11 +291,11 @@ def _who(record: Record) -> str:
 
 def _failing(cases: Sequence[CaseRecord]) -> list[tuple[str, int, int, list[str]]]:
     """Failing interfaces, with their numbers of failed and of all cases, and the distinct reasons."""
-    found: dict[str, list[CaseRecord]] = {}
+    groups: dict[str, list[CaseRecord]] = {}
     for case in cases:
-        found.setdefault(case["interface"], []).append(case)
+        groups.setdefault(case["interface"], []).append(case)
     failing = []
-    for interface, group in found.items():
+    for interface, group in groups.items():
         failed = [case for case in group if case["outcome"] != "passed"]
         if failed:
             reasons = dict.fromkeys(filter(None, (case["exception"] or case["kind"] for case in failed)))

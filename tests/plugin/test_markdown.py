@@ -154,7 +154,7 @@ def test_a_page_has_every_row_and_every_error_once() -> None:
     records: list[dict[str, Any]] = [record("a"), record("b", (1,), feedback="L2"), record("c", (), outcome="error")]
     records.append(record("d", (), outcome="error"))
     found = [episode_summary({**each, "replay": None}) for each in records]  # type: ignore[typeddict-item]
-    page = markdown.summary(scores(found), found, wanted=5, gate=None, tests=[])
+    page = markdown.summary(scores(found), found, planned=5, gate=None, tests=[])
     assert page.startswith("## pytest-recode: 5 episodes: 1 solved, 1 unsolved, 2 with an error, 1 without a record")
     assert len([line for line in page.splitlines() if line.startswith("| directory")]) == 2
     assert page.count(": died") == 1
@@ -166,7 +166,7 @@ def test_all_lost_tasks_are_named(tmp_path: Path) -> None:
     run(tmp_path / "before", [record(name, digest="1") for name in names])
     run(tmp_path / "now", [record(name, (1,), digest="1") for name in names])
     before, now = (baseline.of_run(tmp_path / which) for which in ("before", "now"))
-    page = markdown.summary([], [], wanted=0, gate=gate(now, before, conditions(["worse"], "")), tests=[])
+    page = markdown.summary([], [], planned=0, gate=gate(now, before, conditions(["worse"], "")), tests=[])
     assert "**failed**: baseline " in page
     assert "| worse | 90 | 0.0 | 100.0 | -100.0 |" in page
     [line] = [line for line in page.splitlines() if "lost\\: " in line]

@@ -29,7 +29,7 @@ def write(run: Run, records: Sequence[EpisodeSummary], conclusions: Sequence[Con
     text = markdown.summary(
         scores(in_order(records, run.settings)),
         records,
-        wanted=wanted,
+        planned=wanted,
         gate=next((each.compared for each in conclusions if each.compared is not None), None),
         refused=run.refused,
         tests=[(each.lines[0], each.report.passed) for each in conclusions if each.compared is None],

@@ -45,16 +45,17 @@ class Answer:
 
 def answers(rows: Rows, names: Mapping[Row, str]) -> tuple[Answer, ...]:
     """One answer for each benchmark with a played episode of the user's own rows."""
-    found = []
+    per_benchmark = []
     for benchmark in dict.fromkeys(row.format for row in rows):
         shares = {
             row: share
             for row, attempts in rows.items()
-            if row.format == benchmark and (share := share_of(attempts, lambda each: each.solved_within())) is not None
+            if row.format == benchmark
+            and (share := share_of(attempts, lambda attempt: attempt.solved_within())) is not None
         }
         if shares:
-            found.append(_answer(benchmark, rows, shares, names))
-    return tuple(found)
+            per_benchmark.append(_answer(benchmark, rows, shares, names))
+    return tuple(per_benchmark)
 
 
 def _answer(

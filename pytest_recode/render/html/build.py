@@ -38,14 +38,14 @@ def report(
     `tables`: those of `pytest-recode report`, with notes on all of them. `notes`: what the files have and the numbers have not.
     """
     names, pages = short_labels(rows), page_keys(rows)
-    found = caveats(rows, names, notes)
+    entries = caveats(rows, names, notes)
     sources = ", ".join(dict.fromkeys(row.source for row in rows))
     return Report(
         title=f"pytest-recode report: {sources}",
         common=common(rows),
         answers=answers(rows, names),
-        caveats=found,
-        clear=clear(found),
+        caveats=entries,
+        clear=clear(entries),
         published=any(row.get("published") for table in tables for row in table.rows),
         overview=table_view(_overview(rows, names)),
         spent=spent(rows, episodes.times),
@@ -69,7 +69,7 @@ def page_keys(rows: Rows) -> Pages:
     ordered = [
         episode_key(attempt)
         for attempts in rows.values()
-        for attempt in sorted(attempts, key=lambda each: (each.task, each.number))
+        for attempt in sorted(attempts, key=lambda attempt: (attempt.task, attempt.number))
     ]
     return {key: f"e{number}" for number, key in enumerate(ordered, 1)}
 
@@ -85,13 +85,13 @@ class Episodes:
 def episodes(rows: Rows, without: Without, readable: Callable[[Path], bool], transcripts: ReadTranscripts) -> Episodes:
     """Read the transcript of each episode, once, and add it to `transcripts`. `readable`: whether a transcript belongs to the run, because records are hostile."""
     names, keys = labels(rows), page_keys(rows)
-    found = {episode_key(attempt): attempt for attempts in rows.values() for attempt in attempts}
+    by_key = {episode_key(attempt): attempt for attempts in rows.values() for attempt in attempts}
     ordered = [*keys.values()]
     pages: list[EpisodePage] = []
     times: dict[Row, tuple[float, float]] = {}
     several = {identity[:2] for identity in keys if identity[2] > 1}
     for place, (identity, key) in enumerate(keys.items()):
-        attempt, row = found[identity], identity[0]
+        attempt, row = by_key[identity], identity[0]
         who = names[row] + (f", attempt {attempt.number}" if identity[:2] in several else "")
         played = _played(attempt, readable)
         if isinstance(played, str):
@@ -119,9 +119,9 @@ def _played(attempt: Attempt, readable: Callable[[Path], bool]) -> PlayedEpisode
 
 def _overview(rows: Rows, names: Mapping[Row, str]) -> Table:
     """What a reader asks first of each row."""
-    found = {row: totals(attempts) for row, attempts in rows.items()}
+    sums = {row: totals(attempts) for row, attempts in rows.items()}
     lacking = missing(rows, {})
-    priced = any(one.cost_usd for one in found.values())
+    priced = any(one.cost_usd for one in sums.values())
     return Table(
         name="overview",
         title="Solved episodes, turns and cost of each row",
@@ -152,7 +152,7 @@ def _overview(rows: Rows, names: Mapping[Row, str]) -> Table:
                 "errors": one.errors,
                 "missing": lacking[row],
             }
-            for row, one in found.items()
+            for row, one in sums.items()
         ),
-        notes=cost_notes([one.cost_usd for one in found.values()]),
+        notes=cost_notes([one.cost_usd for one in sums.values()]),
     )

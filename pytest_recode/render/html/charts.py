@@ -64,21 +64,21 @@ def _played(rows: Rows) -> dict[Row, Episodes]:
 
 
 def _own(rows: Rows, names: Mapping[Row, str]) -> tuple[Chart, ...]:
-    found = _played(rows)
-    if not found:
+    by_row = _played(rows)
+    if not by_row:
         return ()
-    shown = {row: short(names[row]) for row in found}
-    drawn = [_solved(found, shown)]
-    if any(_costs(found)[1].values()):
-        drawn.append(_pareto(found, shown))
-    if max(one.turns for one in found.values()) > 1:
-        drawn += [by_turn(rows, found, shown), by_level(rows, found, shown)]
+    shown = {row: short(names[row]) for row in by_row}
+    drawn = [_solved(by_row, shown)]
+    if any(_costs(by_row)[1].values()):
+        drawn.append(_pareto(by_row, shown))
+    if max(one.turns for one in by_row.values()) > 1:
+        drawn += [by_turn(rows, by_row, shown), by_level(rows, by_row, shown)]
     return tuple(drawn)
 
 
-def _solved(found: Mapping[Row, Episodes], names: Mapping[Row, str]) -> Chart:
+def _solved(by_row: Mapping[Row, Episodes], names: Mapping[Row, str]) -> Chart:
     def draw(axes: Axes) -> None:
-        for place, one in enumerate(found.values()):
+        for place, one in enumerate(by_row.values()):
             low, high = one.interval or (0.0, 1.0)
             share = one.recall[-1] if one.recall else 0.0
             axes.errorbar(
@@ -90,7 +90,7 @@ def _solved(found: Mapping[Row, Episodes], names: Mapping[Row, str]) -> Chart:
                 linestyle="none",
                 **style(place),
             )
-        name_lines(axes, [names[row] for row in found])
+        name_lines(axes, [names[row] for row in by_row])
         axes.set_xlim(-2, 102)
         axes.set_xlabel("solved episodes, %, with 95 % interval")
         axes.grid(axis="x")
@@ -99,7 +99,7 @@ def _solved(found: Mapping[Row, Episodes], names: Mapping[Row, str]) -> Chart:
         name="solved",
         title="Solved episodes",
         description="For each row, the share of played episodes that were solved, with its 95 % interval.",
-        panels=(Panel(height=lines_height(len(found)), draw=draw),),
+        panels=(Panel(height=lines_height(len(by_row)), draw=draw),),
         table=Table(
             name="figure-solved",
             title="Numbers of the figure: solved episodes",
@@ -119,23 +119,23 @@ def _solved(found: Mapping[Row, Episodes], names: Mapping[Row, str]) -> Chart:
                     "interval": percents(one.interval),
                     "errors": one.errors,
                 }
-                for row, one in found.items()
+                for row, one in by_row.items()
             ),
         ),
     )
 
 
-def _pareto(found: Mapping[Row, Episodes], names: Mapping[Row, str]) -> Chart:
-    dollars, cost = _costs(found)
-    share = {row: 100 * (one.recall[-1] if one.recall else 0.0) for row, one in found.items()}
+def _pareto(by_row: Mapping[Row, Episodes], names: Mapping[Row, str]) -> Chart:
+    dollars, cost = _costs(by_row)
+    share = {row: 100 * (one.recall[-1] if one.recall else 0.0) for row, one in by_row.items()}
     best = [
         row
-        for row in found
+        for row in by_row
         if not any(
             cost[other] <= cost[row]
             and share[other] >= share[row]
             and (cost[other], share[other]) != (cost[row], share[row])
-            for other in found
+            for other in by_row
         )
     ]
     unit = "US dollars" if dollars else "tokens"
@@ -145,7 +145,7 @@ def _pareto(found: Mapping[Row, Episodes], names: Mapping[Row, str]) -> Chart:
         axes.plot(
             [cost[row] for row in line], [share[row] for row in line], color=INK, linestyle=":", linewidth=1, zorder=1
         )
-        for place, row in enumerate(found):
+        for place, row in enumerate(by_row):
             axes.plot([cost[row]], [share[row]], linestyle="none", markersize=9, label=names[row], **style(place))
         axes.set_xlabel(f"{unit} per episode")
         axes.set_ylabel("solved, %")
@@ -160,7 +160,7 @@ def _pareto(found: Mapping[Row, Episodes], names: Mapping[Row, str]) -> Chart:
         title=_COST,
         description=f"Each row's solved share over its cost in {unit} per episode. A dotted line joins the rows that no other row beats"
         " in both.",
-        panels=(Panel(height=2.9 + 0.21 * len(found), draw=draw),),
+        panels=(Panel(height=2.9 + 0.21 * len(by_row), draw=draw),),
         table=Table(
             name="figure-cost",
             title="Numbers of the figure: cost and solved episodes",
@@ -179,16 +179,16 @@ def _pareto(found: Mapping[Row, Episodes], names: Mapping[Row, str]) -> Chart:
                     "recall": share[row],
                     "best": "yes" if row in best else "no",
                 }
-                for row, one in found.items()
+                for row, one in by_row.items()
             ),
         ),
     )
 
 
-def _costs(found: Mapping[Row, Episodes]) -> tuple[bool, dict[Row, float]]:
+def _costs(by_row: Mapping[Row, Episodes]) -> tuple[bool, dict[Row, float]]:
     """Each row's cost per episode: in dollars (True) if every price is known and something was paid, else in tokens."""
-    dollars = all(one.cost_usd is not None for one in found.values()) and any(one.cost_usd for one in found.values())
-    return dollars, {row: _cost(one, dollars=dollars) for row, one in found.items()}
+    dollars = all(one.cost_usd is not None for one in by_row.values()) and any(one.cost_usd for one in by_row.values())
+    return dollars, {row: _cost(one, dollars=dollars) for row, one in by_row.items()}
 
 
 def _cost(one: Episodes, *, dollars: bool) -> float:

@@ -23,14 +23,14 @@ Points = Mapping[Row, Sequence[tuple[float, Interval] | None]]
 """For each row and tick, a share with its interval; None: the row has no value there."""
 
 
-def by_turn(rows: Rows, found: Mapping[Row, Episodes], names: Mapping[Row, str]) -> Chart:
+def by_turn(rows: Rows, episodes: Mapping[Row, Episodes], names: Mapping[Row, str]) -> Chart:
     def within(turn: int) -> Callable[[Attempt], bool]:
         return lambda attempt: attempt.solved_within(turn)
 
-    turns = range(1, max(one.turns for one in found.values()) + 1)
+    turns = range(1, max(one.turns for one in episodes.values()) + 1)
     points: Points = {
         row: [share_of(rows[row], within(turn)) if turn <= turns_given(row, one) else None for turn in turns]
-        for row, one in found.items()
+        for row, one in episodes.items()
     }
     return _lines(
         "turns",
@@ -45,15 +45,15 @@ def by_turn(rows: Rows, found: Mapping[Row, Episodes], names: Mapping[Row, str])
     )
 
 
-def by_level(rows: Rows, found: Mapping[Row, Episodes], names: Mapping[Row, str]) -> Chart:
+def by_level(rows: Rows, episodes: Mapping[Row, Episodes], names: Mapping[Row, str]) -> Chart:
     def up_to(level: str) -> Callable[[Attempt], bool]:
         known = LEVELS[: LEVELS.index(level) + 1]
         return lambda attempt: solved_level(attempt) in known
 
     points: dict[Row, Sequence[tuple[float, Interval] | None]] = {}
-    for row in found:
-        given = {turn.level or "none" for attempt in rows[row] for turn in attempt.turns}
-        points[row] = [share_of(rows[row], up_to(level)) if level in given else None for level in LEVELS]
+    for row in episodes:
+        levels = {turn.level or "none" for attempt in rows[row] for turn in attempt.turns}
+        points[row] = [share_of(rows[row], up_to(level)) if level in levels else None for level in LEVELS]
     return _lines(
         "levels",
         "Solved with feedback of at most this level",
@@ -141,11 +141,11 @@ def _lines(
                     "row": names[row],
                     **{
                         key: value
-                        for tick, found in zip(ticks, values, strict=True)
-                        if found is not None
+                        for tick, point in zip(ticks, values, strict=True)
+                        if point is not None
                         for key, value in (
-                            (f"share_{tick}", 100 * found[0]),
-                            (f"interval_{tick}", percents(found[1])),
+                            (f"share_{tick}", 100 * point[0]),
+                            (f"interval_{tick}", percents(point[1])),
                         )
                     },
                     **counts(rows[row], 0),

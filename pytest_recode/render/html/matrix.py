@@ -71,13 +71,15 @@ def matrix(rows: Rows, names: Mapping[Row, str], pages: Pages) -> Matrix:
 
 
 def _line(task: str, cells: Sequence[Sequence[Attempt]], pages: Pages) -> MatrixLine:
-    played = [any(each.solved_within() for each in cell) for cell in cells if any(each.played for each in cell)]
+    played = [
+        any(attempt.solved_within() for attempt in cell) for cell in cells if any(attempt.played for attempt in cell)
+    ]
     kinds = []
     if len(set(played)) > 1:
         kinds.append("differ")
     if played and not any(played):
         kinds.append("unsolved")
-    if any(not each.played for cell in cells for each in cell):
+    if any(not attempt.played for cell in cells for attempt in cell):
         kinds.append("error")
     return MatrixLine(
         task=task, cells=tuple(_cell(cell, pages) for cell in cells), solved=sum(played), kinds=tuple(kinds)
@@ -86,10 +88,10 @@ def _line(task: str, cells: Sequence[Sequence[Attempt]], pages: Pages) -> Matrix
 
 def _cell(attempts: Sequence[Attempt], pages: Pages) -> MatrixCell:
     entries = tuple(
-        Entry(page=pages[episode_key(each)], outcome=each.outcome, text=_entry_text(each))
-        for each in sorted(attempts, key=lambda each: each.number)
+        Entry(page=pages[episode_key(attempt)], outcome=attempt.outcome, text=_entry_text(attempt))
+        for attempt in sorted(attempts, key=lambda attempt: attempt.number)
     )
-    outcomes = {each.outcome for each in attempts}
+    outcomes = {attempt.outcome for attempt in attempts}
     return MatrixCell(
         entries=entries,
         sort=sum(map(_worth, attempts)) / len(attempts) if attempts else -2.0,

@@ -76,21 +76,21 @@ def episode_page(view: EpisodeView, before: str, after: str) -> EpisodePage:
 
 def files(report: Report, episodes: Sequence[EpisodePage], most_bytes: int = MOST_BYTES) -> dict[str, str]:
     """The contents of the report's files, by name: index.html, and a file for each episode if one file would be too large."""
-    if sum(len(each.body) for each in episodes) <= most_bytes:
+    if sum(len(page.body) for page in episodes) <= most_bytes:
         whole = _index(report, episodes, link="#{}")
         if len(whole.encode()) <= most_bytes:
             return {INDEX: whole}
-    found = {INDEX: _index(report, [], link=EPISODES + "/{}.html")}
-    for each in episodes:
-        found[f"{EPISODES}/{each.key}.html"] = _framed(
+    contents = {INDEX: _index(report, [], link=EPISODES + "/{}.html")}
+    for page in episodes:
+        contents[f"{EPISODES}/{page.key}.html"] = _framed(
             "single.html.j2",
-            title=each.title,
-            episode=each,
+            title=page.title,
+            episode=page,
             link="{}.html".format,
             home=f"../{INDEX}",
             without=report.without,
         )
-    return found
+    return contents
 
 
 def single(view: EpisodeView) -> str:

@@ -110,19 +110,21 @@ def _changed(
     tasks: Sequence[str], first: Sequence[Attempt], second: Sequence[Attempt], pages: Pages
 ) -> Iterator[Changed]:
     for task in tasks:
-        mine, theirs = _played(first, task), _played(second, task)
-        one, other = _different(mine, theirs)
+        first_played, second_played = _played(first, task), _played(second, task)
+        one, other = _different(first_played, second_played)
         yield Changed(
             task=task,
-            attempt=f"attempt {one.number}" if len(mine) > 1 and one.number == other.number else "",
-            first=_side(one, mine, pages),
-            second=_side(other, theirs, pages),
+            attempt=f"attempt {one.number}" if len(first_played) > 1 and one.number == other.number else "",
+            first=_side(one, first_played, pages),
+            second=_side(other, second_played, pages),
             turns=tuple((_turn_text(here), _turn_text(there)) for here, there in zip_longest(one.turns, other.turns)),
         )
 
 
 def _played(attempts: Sequence[Attempt], task: str) -> list[Attempt]:
-    return sorted((each for each in attempts if each.task == task and each.played), key=lambda each: each.number)
+    return sorted(
+        (attempt for attempt in attempts if attempt.task == task and attempt.played), key=lambda attempt: attempt.number
+    )
 
 
 def _different(first: Sequence[Attempt], second: Sequence[Attempt]) -> tuple[Attempt, Attempt]:

@@ -44,25 +44,25 @@ def _caveats(rows: Rows, names: Mapping[Row, str]) -> Iterator[Caveat]:
             text=f"Each of these is an offline model that breaks and repairs the reference: {listed(simulated, 'and')}. Its results say nothing about real models.",
         )
     attempts = [attempt for group in rows.values() for attempt in group]
-    shared = sum(each.isolation == "shared" and bool(each.turns) for each in attempts)
+    shared = sum(attempt.isolation == "shared" and bool(attempt.turns) for attempt in attempts)
     if shared:
         yield Caveat(
             what="Shared judging",
             text=f"{plural(shared, 'episode')} of {len(attempts)} were judged in one process with the tests; such verdicts are weaker evidence.",
         )
-    unprotected = sum(each.isolation == "process" and bool(each.turns) for each in attempts)
+    unprotected = sum(attempt.isolation == "process" and bool(attempt.turns) for attempt in attempts)
     if unprotected:
         yield Caveat(
             what="No sandbox",
             text=f"{plural(unprotected, 'episode')} of {len(attempts)} ran without a sandbox, so a candidate could reach its judge.",
         )
-    tampered = sum(bool(each.tampering) for each in attempts)
+    tampered = sum(bool(attempt.tampering) for attempt in attempts)
     if tampered:
         yield Caveat(
             what="Tampering",
             text=f"In {plural(tampered, 'episode')}, a candidate interfered with its judge. Such a turn does not count as solved.",
         )
-    flagged = [f"{each.task}: {'; '.join(each.flagged)}" for each in attempts if each.flagged]
+    flagged = [f"{attempt.task}: {'; '.join(attempt.flagged)}" for attempt in attempts if attempt.flagged]
     if flagged:
         yield Caveat(
             what="Passed but flagged",
@@ -77,7 +77,7 @@ def _caveats(rows: Rows, names: Mapping[Row, str]) -> Iterator[Caveat]:
             what="Unusable answers",
             text=f"Answers of the model of which nothing was executed: {listed(lost, 'and')}. The steps of the episodes have the reasons.",
         )
-    if errors := [each for each in attempts if not each.played]:
+    if errors := [attempt for attempt in attempts if not attempt.played]:
         yield Caveat(
             what="Errors",
             text=f"{plural(len(errors), 'episode')} of {len(attempts)} ended with an error of a model or of infrastructure, and are in no share:"
@@ -93,7 +93,9 @@ def _caveats(rows: Rows, names: Mapping[Row, str]) -> Iterator[Caveat]:
     changed = changed_files(rows)
     if changed:
         yield Caveat(what="Changed tasks", text="; ".join(changed))
-    few = [names[row] for row, group in rows.items() if len({each.task for each in group if each.played}) < _FEW]
+    few = [
+        names[row] for row, group in rows.items() if len({attempt.task for attempt in group if attempt.played}) < _FEW
+    ]
     if few:
         of = "all rows" if len(few) == len(rows) else listed(few, "and")
         yield Caveat(
@@ -108,10 +110,10 @@ _FEW = 20
 def _causes(errors: Sequence[Attempt]) -> Iterator[str]:
     """For each kind of error, what it means, with the number of its episodes and their tasks."""
     kinds: dict[str, list[Attempt]] = {}
-    for each in errors:
-        kinds.setdefault(each.reason.partition(" error: ")[0], []).append(each)
+    for attempt in errors:
+        kinds.setdefault(attempt.reason.partition(" error: ")[0], []).append(attempt)
     for kind, group in kinds.items():
-        tasks = list(dict.fromkeys(each.task for each in group))
+        tasks = list(dict.fromkeys(attempt.task for attempt in group))
         yield f"{error_kind_text(kind) or 'unknown'}: {len(group)}, of {some_of(tasks, 3)}"
 
 
@@ -128,9 +130,9 @@ _CHECKS = {
 """What `caveats` looks for, as a reader knows it."""
 
 
-def clear(found: Sequence[Caveat]) -> str:
+def clear(entries: Sequence[Caveat]) -> str:
     """What was looked for and not found, as a list in a sentence; "" if everything was found."""
-    names = {each.what for each in found}
+    names = {entry.what for entry in entries}
     return ", ".join(words for what, words in _CHECKS.items() if what not in names)
 
 
@@ -148,14 +150,14 @@ Times = Mapping[Row, tuple[float, float]]
 def spent(rows: Rows, times: Times) -> str:
     """What all rows cost together, when they were played, and by which version: one sentence each."""
     attempts = [attempt for group in rows.values() for attempt in group]
-    found = [totals(group) for group in rows.values()]
-    tokens = sum(one.paid_tokens for one in found)
-    costs = [one.paid_usd for one in found]
+    sums = [totals(group) for group in rows.values()]
+    tokens = sum(one.paid_tokens for one in sums)
+    costs = [one.paid_usd for one in sums]
     known = [cost for cost in costs if cost is not None]
     dollars = f"{shown('money', sum(known))} US dollars" if len(known) == len(costs) else "an unknown number of dollars"
     shared = (
         " A first turn that several episodes share is counted once."
-        if any(one.paid_tokens != one.tokens for one in found)
+        if any(one.paid_tokens != one.tokens for one in sums)
         else ""
     )
     words = f"All rows together: {plural(len(attempts), 'episode')}, {tokens:,} tokens, {dollars}.{shared}"
@@ -163,7 +165,7 @@ def spent(rows: Rows, times: Times) -> str:
         words += (
             f" Played {_between(min(begun for begun, _ in times.values()), max(ended for _, ended in times.values()))}"
         )
-        versions = sorted({value for attempt in attempts for key, value in attempt.made if key == "version"})
+        versions = sorted({value for attempt in attempts for key, value in attempt.recorded if key == "version"})
         words += f" with pytest-recode {' and '.join(versions)}." if versions else "."
     return words
 
@@ -181,8 +183,8 @@ def settings_tables(rows: Rows, names: Mapping[Row, str], times: Times) -> tuple
         row: {**_facts(row, group), **({"played": _between(*times[row])} if row in times else {})}
         for row, group in rows.items()
     }
-    keys = list(dict.fromkeys(key for found in facts.values() for key in found))
-    shared = [key for key in keys if len({found.get(key) for found in facts.values()}) == 1]
+    keys = list(dict.fromkeys(key for values in facts.values() for key in values))
+    shared = [key for key in keys if len({values.get(key) for values in facts.values()}) == 1]
     first = next(iter(facts.values()), {})
     tables = [
         Table(
@@ -208,8 +210,8 @@ def settings_tables(rows: Rows, names: Mapping[Row, str], times: Times) -> tuple
                     *(Column(key=f"setting_{place}", head=key) for place, key in enumerate(differing)),
                 ),
                 rows=tuple(
-                    {"row": names[row], **{f"setting_{place}": found.get(key) for place, key in enumerate(differing)}}
-                    for row, found in facts.items()
+                    {"row": names[row], **{f"setting_{place}": values.get(key) for place, key in enumerate(differing)}}
+                    for row, values in facts.items()
                 ),
             )
         )
@@ -230,11 +232,11 @@ def _value(key: str, value: str) -> str:
 
 
 def _facts(row: Row, attempts: Sequence[Attempt]) -> dict[str, str]:
-    found: dict[str, dict[str, None]] = {}
+    by_name: dict[str, dict[str, None]] = {}
     for attempt in attempts:
-        for key, value in (*attempt.made, ("knowledge cutoff", attempt.cutoff)):
+        for key, value in (*attempt.recorded, ("knowledge cutoff", attempt.cutoff)):
             if value:
-                found.setdefault(key, {})[value] = None
+                by_name.setdefault(key, {})[value] = None
     seeds = {seed for attempt in attempts for seed in attempt.seeds}
     return {
         "run": row.source,
@@ -247,7 +249,7 @@ def _facts(row: Row, attempts: Sequence[Attempt]) -> dict[str, str]:
         **{_label(key): _value(key, value) for key, value in row.settings},
         **{
             _label(key) if key in _OPTIONS else _LABELS.get(key, key): " + ".join(sorted(values))
-            for key, values in found.items()
+            for key, values in by_name.items()
         },
         "attempts at a task": str(max((attempt.number for attempt in attempts), default=0)),
         "seeds of gradings": f"{len(seeds)} different" if len(seeds) > 1 else "".join(map(str, seeds)),
@@ -256,11 +258,14 @@ def _facts(row: Row, attempts: Sequence[Attempt]) -> dict[str, str]:
 
 def tasks_table(rows: Rows) -> Table:
     """The digest of each task's files, with the number of its episodes. Several digests: the files changed."""
-    found: dict[tuple[str, str], tuple[dict[str, None], int]] = {}
+    by_task: dict[tuple[str, str], tuple[dict[str, None], int]] = {}
     for row, attempts in rows.items():
         for attempt in attempts:
-            digests, number = found.get((row.format, attempt.task), ({}, 0))
-            found[row.format, attempt.task] = (digests | ({attempt.digest: None} if attempt.digest else {}), number + 1)
+            digests, number = by_task.get((row.format, attempt.task), ({}, 0))
+            by_task[row.format, attempt.task] = (
+                digests | ({attempt.digest: None} if attempt.digest else {}),
+                number + 1,
+            )
     return Table(
         name="tasks",
         title="Tasks, with the digest of their files",
@@ -271,6 +276,6 @@ def tasks_table(rows: Rows) -> Table:
         ),
         rows=tuple(
             {"task": task, "format": task_format, "episodes": number, "digest": " + ".join(digests) or None}
-            for (task_format, task), (digests, number) in sorted(found.items(), key=lambda item: item[0])
+            for (task_format, task), (digests, number) in sorted(by_task.items(), key=lambda item: item[0])
         ),
     )

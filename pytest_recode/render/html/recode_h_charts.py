@@ -23,14 +23,14 @@ Cells = Mapping[str, Any]
 
 def recode_h_charts(tables: Mapping[str, Table]) -> list[Chart]:
     """The figures for which `tables`, by name, have data."""
-    found: list[Chart] = []
+    charts: list[Chart] = []
     if "episodes" in tables and any(not row["published"] for row in _rows(tables["episodes"])):
-        found.append(_by_level(tables["episodes"]))
+        charts.append(_by_level(tables["episodes"]))
         if "curves" in tables:
-            found.append(_by_turn(tables["curves"], tables["episodes"]))
+            charts.append(_by_turn(tables["curves"], tables["episodes"]))
     if "categories" in tables and _rows(tables["categories"]):
-        found.append(_categories(tables["categories"]))
-    return found
+        charts.append(_categories(tables["categories"]))
+    return charts
 
 
 def _rows(table: Table) -> list[Cells]:
@@ -82,14 +82,14 @@ def _by_level(table: Table) -> Chart:
 
 def _by_turn(curves: Table, episodes: Table) -> Chart:
     own = [row for row in _rows(curves) if row["what"] == "recall"]
-    theirs = [row for row in _rows(episodes) if row["published"]]
-    last = theirs[0]["turns"] if theirs else 0
+    paper_rows = [row for row in _rows(episodes) if row["published"]]
+    last = paper_rows[0]["turns"] if paper_rows else 0
     names = table_names(own, without=("feedback",))
     places = {name: place for place, name in enumerate(dict.fromkeys(names))}
 
     def panel(level: str) -> Panel:
         mine = [(places[name], name, row) for name, row in zip(names, own, strict=True) if row["feedback"] == level]
-        published = [row for row in theirs if row["feedback"] == level]
+        published = [row for row in paper_rows if row["feedback"] == level]
 
         def draw(axes: Axes) -> None:
             for place, name, row in mine:

@@ -34,17 +34,17 @@ _PUBLISHED = (
 
 def snippet_charts(tables: Mapping[str, Table]) -> list[Chart]:
     """The figures for which `tables`, by name, have data."""
-    found: list[Chart] = []
+    charts: list[Chart] = []
     published = _PUBLISHED if "scores" in tables and any(row["published"] for row in tables["scores"].rows) else ""
     if "scores" in tables:
-        found.append(_scores(tables["scores"], tables.get("contamination-first"), published))
+        charts.append(_scores(tables["scores"], tables.get("contamination-first"), published))
     if "timeline" in tables and any(row.get("first_commit_date") for row in tables["timeline"].rows):
-        found.append(_timeline(tables["timeline"], tables.get("cutoffs"), published))
+        charts.append(_timeline(tables["timeline"], tables.get("cutoffs"), published))
     if "impact" in tables:
-        found.append(_impact(tables["impact"], published))
+        charts.append(_impact(tables["impact"], published))
     if "errors" in tables and any(row["format"] == _FORMAT and row["unsolved"] for row in tables["errors"].rows):
-        found.append(_errors(tables["errors"]))
-    return found
+        charts.append(_errors(tables["errors"]))
+    return charts
 
 
 _FORMAT = "researchcodebench"
@@ -180,7 +180,7 @@ def _errors(table: Table) -> Chart:
     names = [*table_names(rows), "32 models (published)"]
     functional = CLASSES.index("functional")
     shares = [[100 * row[name] / row["unsolved"] for name in CLASSES] for row in rows]
-    theirs = [PUBLISHED_FUNCTIONAL if place == functional else 0.0 for place in range(len(CLASSES))]
+    published_shares = [PUBLISHED_FUNCTIONAL if place == functional else 0.0 for place in range(len(CLASSES))]
 
     return Chart(
         name="error-shares",
@@ -189,8 +189,8 @@ def _errors(table: Table) -> Chart:
         f" classified by a model (arXiv 2506.02314): functional {PUBLISHED_FUNCTIONAL} %; the shares of the other classes are not in its text.",
         panels=(
             Panel(
-                height=lines_height(len(names)) + legend_height([*shares, theirs]),
-                draw=lambda axes: stacked(axes, names, CLASSES, [*shares, theirs], "unsolved snippets, %"),
+                height=lines_height(len(names)) + legend_height([*shares, published_shares]),
+                draw=lambda axes: stacked(axes, names, CLASSES, [*shares, published_shares], "unsolved snippets, %"),
             ),
         ),
         table=table,

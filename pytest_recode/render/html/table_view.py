@@ -71,7 +71,7 @@ def _others_differ(table: Table) -> bool:
 def _only_zeros(table: Table, shown_columns: Sequence[Column]) -> bool:
     """Whether a table has numbers, and of those that it is about none but 0. Intervals and p values belong to other numbers."""
     kinds = {"count", "percent", "rate", "number", "money", "points"}
-    keys = table.found or [column.key for column in shown_columns if column.kind in kinds]
+    keys = table.counted or [column.key for column in shown_columns if column.kind in kinds]
     values = [row.get(key) for key in keys for row in table.rows]
     return any(value is not None for value in values) and not any(values)
 
