@@ -65,33 +65,38 @@ def rehearsed(
     """The closest closure that can be imported, and for each call the freest inputs that its function accepts."""
     drafts: dict[str, Case] = {}
     cases: list[tuple[list[str], str]] = []
-    for name, found in calls.items():
-        fixed = fixed_sizes(found)
-        for number, call in enumerate(found, 1):
+    for name, recorded_calls in calls.items():
+        fixed = fixed_sizes(recorded_calls)
+        for number, call in enumerate(recorded_calls, 1):
             alternatives = _alternatives(name, number, call, fixed)
-            drafts |= {each.name: each for each in alternatives}
-            cases.append(([each.name for each in alternatives], name))
+            drafts |= {case.name: case for case in alternatives}
+            cases.append(([case.name for case in alternatives], name))
     source = drawing_source([each.source for each in drafts.values()])
     rehearsal = Rehearsal(trials={}, error="")
-    made = closures[0]
-    for made in closures:
-        files = _as_bytes(repository_files(made, repository, module, licence, module.source))
+    closure = closures[0]
+    for closure in closures:
+        files = _as_bytes(repository_files(closure, repository, module, licence, module.source))
         rehearsal = rehearse(sandbox, files, module=module.name, source=source, cases=cases, seeds=SEEDS, expected={})
         if rehearsal.trials:
             break
     if not rehearsal.trials:
         raise UserError(
-            f"{module.name}: cannot be imported from the modules that it imports statically ({', '.join(sorted(made.modules))}):"
+            f"{module.name}: cannot be imported from the modules that it imports statically ({', '.join(sorted(closure.modules))}):"
             f" {rehearsal.error}: choose a module whose imports are import statements, and that reads no files while it is imported"
         )
     chosen: Chosen = {}
     results: Results = {}
     for names, name in cases:
-        case = next((each for each in names if _accepted(rehearsal, each)), None)
+        case = next((candidate for candidate in names if _accepted(rehearsal, candidate)), None)
         if case is None:
-            tried = [trial.problem for each in names for seed in SEEDS if (trial := rehearsal.trials.get((each, seed)))]
-            said = next((each for each in reversed(tried) if each), "its arrays are too large to be kept")
-            notes[name].append(f"a recorded call became no case: with inputs like its own, the function {said}")
+            tried = [
+                trial.problem
+                for candidate in names
+                for seed in SEEDS
+                if (trial := rehearsal.trials.get((candidate, seed)))
+            ]
+            reason = next((problem for problem in reversed(tried) if problem), "its arrays are too large to be kept")
+            notes[name].append(f"a recorded call became no case: with inputs like its own, the function {reason}")
             continue
         if any(_body(drafts[case]) == _body(other) for other in chosen.get(name, ())):  # which draws the same
             continue
@@ -103,24 +108,24 @@ def rehearsed(
                 draft,
                 name=final,
                 source=draft.source.replace(f"def {case}(", f"def {final}(", 1),
-                modified=any(each.modified for each in trials),
+                modified=any(trial.modified for trial in trials),
             )
         )
         results |= {(final, seed): trials[seed].result for seed in SEEDS[:LEAST_SEEDS]}
         effects = [
-            Finding(kind=kind, place=place, detail=detail) for each in trials for kind, place, detail in each.effects
+            Finding(kind=kind, place=place, detail=detail) for trial in trials for kind, place, detail in trial.effects
         ]
         if effects:
             known = list(dict.fromkeys([*refused.get(name, []), *effects]))
-            refused[name] = list(dict.fromkeys([*known, *by_reading(made, module, name, known)]))
+            refused[name] = list(dict.fromkeys([*known, *by_reading(closure, module, name, known)]))
     for name in calls:
-        found_cases = chosen.get(name, [])
+        own_cases = chosen.get(name, [])
         constants = {
             rehearsal.trials[key].constant
             for key in rehearsal.trials
             if _is_of(drafts[key[0]], name) and rehearsal.trials[key].accepted
         }
-        if not found_cases:
+        if not own_cases:
             refused[name] = [Finding(kind="inputs", place="", detail="; ".join(notes[name]) or "none could be drawn")]
         elif len(constants) == 1 and constants != {""}:
             what = constants.pop()
@@ -130,7 +135,7 @@ def rehearsed(
                 else "tests could not tell it from code that always does"
             )
             refused[name] = [Finding(kind="result", place="", detail=f"it always returns {what}: {why}")]
-    return made, {name: found for name, found in chosen.items() if name not in refused}, results
+    return closure, {name: own_cases for name, own_cases in chosen.items() if name not in refused}, results
 
 
 def _is_of(case: Case, name: str) -> bool:
@@ -153,7 +158,7 @@ def _accepted(rehearsal: Rehearsal, case: str) -> bool:
 
 def _alternatives(name: str, number: int, call: Call, fixed: frozenset[int]) -> list[Case]:
     """The inputs of a call by every plan that fits, without those that draw the same as an earlier one."""
-    made: dict[str, Case] = {}
+    by_body: dict[str, Case] = {}
     for step, plan in enumerate(PLANS):
         case = f"{name}_{number}_{step}"
         try:
@@ -162,10 +167,10 @@ def _alternatives(name: str, number: int, call: Call, fixed: frozenset[int]) -> 
         except NotDrawable:
             continue
         body = source.replace(case, "", 1).replace(plan.words or " ", "")
-        made.setdefault(
+        by_body.setdefault(
             body, Case(name=case, source=source, call=call, words=plan.words, sizes=sizes.names, modified=False)
         )
-    return list(made.values())
+    return list(by_body.values())
 
 
 def _as_bytes(files: Mapping[str, str]) -> dict[str, bytes]:
@@ -177,7 +182,7 @@ def repeated(
     repository: Repository,
     module: Module,
     licence: Licence,
-    made: Closure,
+    closure: Closure,
     chosen: Chosen,
     results: Results,
     repetitions: int,
@@ -186,10 +191,10 @@ def repeated(
     """The cases whose functions return the same in fresh processes; the others are refused."""
     if not chosen:
         return {}
-    files = _as_bytes(repository_files(made, repository, module, licence, module.source))
-    source = drawing_source([case.source for found in chosen.values() for case in found])
-    cases = [([case.name], name) for name, found in chosen.items() for case in found]
-    owner = {case.name: name for name, found in chosen.items() for case in found}
+    files = _as_bytes(repository_files(closure, repository, module, licence, module.source))
+    source = drawing_source([case.source for own_cases in chosen.values() for case in own_cases])
+    cases = [([case.name], name) for name, own_cases in chosen.items() for case in own_cases]
+    owner = {case.name: name for name, own_cases in chosen.items() for case in own_cases}
     for _ in range(repetitions - 1):
         again = rehearse(
             sandbox, files, module=module.name, source=source, cases=cases, seeds=SEEDS[:LEAST_SEEDS], expected=results
@@ -201,20 +206,22 @@ def repeated(
                 refused[owner[case]] = [
                     Finding(kind="not deterministic", place="", detail=detail),
                     *(
-                        each
-                        for each in hazards(made.modules, module.name, owner[case])
-                        if each.kind.startswith("randomness")
+                        hazard
+                        for hazard in hazards(closure.modules, module.name, owner[case])
+                        if hazard.kind.startswith("randomness")
                     ),
                 ]
         if again.error:
             raise UserError(f"{module.name}: the process that repeats its calls {again.error}")
-    return {name: found for name, found in chosen.items() if name not in refused}
+    return {name: own_cases for name, own_cases in chosen.items() if name not in refused}
 
 
 def by_reading(needed: Closure, module: Module, name: str, known: Sequence[Finding]) -> list[Finding]:
     """Places in the code of what the calls did, or everything if there was no call."""
-    kinds = {each.kind for each in known}
-    found = hazards(needed.modules, module.name, name)
+    kinds = {finding.kind for finding in known}
+    findings = hazards(needed.modules, module.name, name)
     return (
-        found if "no recorded call" in kinds else [each for each in found if each.kind in kinds and each not in known]
+        findings
+        if "no recorded call" in kinds
+        else [finding for finding in findings if finding.kind in kinds and finding not in known]
     )

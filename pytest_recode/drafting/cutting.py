@@ -52,11 +52,11 @@ def cut(
     allowed = permitted(place, licence)
     refused: dict[str, list[Finding]] = {}
     for name in dict.fromkeys(functions):
-        found = kind_of_function(module, name)
-        if found is not None and found.kind == "unknown":
-            raise UserError(f"{target}:{name}: {found.place} {found.detail}")
-        if found is not None:
-            refused[name] = [found]
+        obstacle = kind_of_function(module, name)
+        if obstacle is not None and obstacle.kind == "unknown":
+            raise UserError(f"{target}:{name}: {obstacle.place} {obstacle.detail}")
+        if obstacle is not None:
+            refused[name] = [obstacle]
     plain = [name for name in dict.fromkeys(functions) if name not in refused]
     files, large = files_of(repository)
     slim = closure(repository, module, whole_packages=False)
@@ -64,37 +64,45 @@ def cut(
     recordings = _recordings(sandbox, repository, files, module, plain, runs, whole) if plain else []
     calls = {name: _distinct(recordings, name) for name in plain}
     recorded = {
-        name: (len(calls[name]), sum(each.counts.get((name, "calls"), 0) for each in recordings)) for name in plain
+        name: (len(calls[name]), sum(recording.counts.get((name, "calls"), 0) for recording in recordings))
+        for name in plain
     }
     notes: dict[str, list[str]] = {name: _unrecorded(recordings, name) for name in plain}
     for name in plain:
         found_here = _of_calls(calls[name], recordings, name)
         if found_here:
             refused[name] = [*found_here, *by_reading(whole, module, name, found_here)]
-    kept = [name for name in plain if name not in refused]
+    recordable = [name for name in plain if name not in refused]
     cases: dict[str, list[Case]] = {}
-    made = slim
-    if kept:
-        made, chosen, results = rehearsed(
-            sandbox, repository, module, allowed, (slim, whole), {name: calls[name] for name in kept}, refused, notes
+    used_closure = slim
+    if recordable:
+        used_closure, chosen, results = rehearsed(
+            sandbox,
+            repository,
+            module,
+            allowed,
+            (slim, whole),
+            {name: calls[name] for name in recordable},
+            refused,
+            notes,
         )
-        cases = repeated(sandbox, repository, module, allowed, made, chosen, results, repetitions, refused)
+        cases = repeated(sandbox, repository, module, allowed, used_closure, chosen, results, repetitions, refused)
     for name in cases:
         notes[name] += [
-            f"no recorded call did what reading the code shows: {each}"
-            for each in hazards(made.modules, module.name, name)
+            f"no recorded call did what reading the code shows: {hazard}"
+            for hazard in hazards(used_closure.modules, module.name, name)
         ]
-    versions = {name: found for each in recordings for name, found in each.versions.items()}
-    wanted = {"numpy", *made.others}
+    versions = {name: version for recording in recordings for name, version in recording.versions.items()}
+    needed = {"numpy", *used_closure.others}
     return Cut(
         repository=repository,
         target=module,
         licence=allowed,
-        closure=made,
+        closure=used_closure,
         cases=cases,
         refused=refused,
         notes=notes,
-        versions={name: found for name, found in versions.items() if name in wanted},
+        versions={name: version for name, version in versions.items() if name in needed},
         recorded=recorded,
         large=large,
     )
@@ -110,18 +118,18 @@ def _recordings(
     needed: Closure,
 ) -> list[Recording]:
     """Programs that the user names first, then tests until each function has calls. Raises `UserError` if nothing can be run."""
-    given = [given_run(text, files) for text in runs]
+    programs = [given_run(text, files) for text in runs]
     tests = test_runs(files, module.name, functions)
-    if not given and not tests:
+    if not programs and not tests:
         raise UserError(
             f"{repository.place}: has no tests (test_*.py) whose calls could be recorded: name a program that calls the functions, such as"
             ' --run "python examples/x.py"'
         )
-    made: list[Recording] = []
-    for command in [*given, *tests]:
-        if command in tests and made and all(_distinct(made, name) for name in functions):
+    recordings: list[Recording] = []
+    for command in [*programs, *tests]:
+        if command in tests and recordings and all(_distinct(recordings, name) for name in functions):
             break
-        made.append(
+        recordings.append(
             record(
                 sandbox,
                 files,
@@ -133,12 +141,12 @@ def _recordings(
                 most=MOST_CALLS,
             )
         )
-        if made[-1].error:
+        if recordings[-1].error:
             raise UserError(
-                f"{module.name}: cannot be imported in the sandbox: {' '.join(made[-1].error.split())}: start pytest-recode with an interpreter in which"
+                f"{module.name}: cannot be imported in the sandbox: {' '.join(recordings[-1].error.split())}: start pytest-recode with an interpreter in which"
                 " the repository's requirements are installed; modules that a build writes must be in the clone, as after pip install -e"
             )
-    return made
+    return recordings
 
 
 def _distinct(recordings: Sequence[Recording], name: str) -> list[Call]:
@@ -161,15 +169,17 @@ def _of_calls(calls: Sequence[Call], recordings: Sequence[Recording], name: str)
         why = "; ".join(_unrecorded(recordings, name))
         if not why:
             ran = "; ".join(f"{each.command} {each.ended}" if each.ended else each.command for each in recordings)
-            said = next(
+            last_line = next(
                 (line for each in recordings for line in reversed(each.output.splitlines()) if line.strip()), ""
             )
-            why = f"nothing called it in: {ran}{f' (its last line: {said.strip()})' if said else ''}; name a program that does with --run"
+            why = f"nothing called it in: {ran}{f' (its last line: {last_line.strip()})' if last_line else ''}; name a program that does with --run"
         return [Finding(kind="no recorded call", place="", detail=why)]
-    found = [Finding(kind=kind, place=place, detail=detail) for call in calls for kind, place, detail in call.effects]
-    found += [
+    findings = [
+        Finding(kind=kind, place=place, detail=detail) for call in calls for kind, place, detail in call.effects
+    ]
+    findings += [
         Finding(kind="result", place="", detail=f"its result cannot travel: {call.result}")
         for call in calls
         if call.result
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(findings))

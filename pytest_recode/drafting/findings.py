@@ -63,13 +63,13 @@ def kind_of_function(module: Module, name: str) -> Finding | None:
         what = f"{name} is a method" if method else f"{name} is a class"
         return Finding(kind="methods", place=f"{place}:{line}", detail=f"{what}: only functions of a module can be cut")
     if name not in functions:
-        known = ", ".join(each for each in functions if not each.startswith("_")) or "none"
+        known = ", ".join(function for function in functions if not function.startswith("_")) or "none"
         return Finding(kind="unknown", place=place, detail=f"has no function {name}; its functions: {known}")
     node = functions[name]
     at = f"{place}:{node.lineno}"
     if isinstance(node, ast.AsyncFunctionDef):
         return Finding(kind="async", place=at, detail=f"{name} is async")
-    if any(isinstance(each, ast.Yield | ast.YieldFrom) for each in _own(node)):
+    if any(isinstance(part, ast.Yield | ast.YieldFrom) for part in _own(node)):
         return Finding(
             kind="generators", place=at, detail=f"{name} is a generator: its items would be computed one at a time"
         )
@@ -86,7 +86,7 @@ def _own(node: ast.AST) -> Iterator[ast.AST]:
 
 def hazards(modules: Mapping[str, Module], target: str, name: str) -> list[Finding]:
     """Global state, files, network, GPU and randomness in the function and in functions of the repository that it calls by name."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     pending, seen = [(target, name)], set()
     while pending:
         where, function = pending.pop()
@@ -97,9 +97,9 @@ def hazards(modules: Mapping[str, Module], target: str, name: str) -> list[Findi
         node = functions_of(module.tree).get(function)
         if node is None:
             continue
-        found += _in_function(module, node)
-        imported = {each.bound: each for each in imports_of(module)}
-        for call in (each for each in ast.walk(node) if isinstance(each, ast.Call)):
+        findings += _in_function(module, node)
+        imported = {imported_name.bound: imported_name for imported_name in imports_of(module)}
+        for call in (part for part in ast.walk(node) if isinstance(part, ast.Call)):
             head, _, last = _dotted(call.func).rpartition(".")
             source = imported.get(head or last)
             if source is None:
@@ -109,29 +109,29 @@ def hazards(modules: Mapping[str, Module], target: str, name: str) -> list[Findi
                 pending.append((f"{source.module}.{source.name}" if source.name else source.module, last))
             else:
                 pending.append((source.module, source.name))
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(findings))
 
 
 def _in_function(module: Module, node: Function) -> Iterator[Finding]:
-    shared = {name for each in module.tree.body for name in _bound(each)}
-    local = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
-    local |= {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    shared = {name for part in module.tree.body for name in _bound(part)}
+    local = {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)}
+    local |= {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
     shared -= local
-    imported = {each.bound: f"{each.module}.{each.name}".rstrip(".") for each in imports_of(module)}
+    imported = {part.bound: f"{part.module}.{part.name}".rstrip(".") for part in imports_of(module)}
 
     def finding(kind: str, at: ast.AST, detail: str) -> Finding:
         return Finding(kind=kind, place=f"{module.path}:{getattr(at, 'lineno', 0)}", detail=f"{detail} in {node.name}")
 
-    for each in ast.walk(node):
-        if isinstance(each, ast.Global):
-            yield finding("global state", each, f"global {', '.join(each.names)}")
-        elif isinstance(each, ast.Subscript | ast.Attribute) and isinstance(each.ctx, ast.Store | ast.Del):
-            if isinstance(each.value, ast.Name) and each.value.id in shared:
-                yield finding("global state", each, f"{ast.unparse(each)} is set")
-        elif isinstance(each, ast.Call):
-            yield from _in_call(each, shared, imported, finding)
-        elif isinstance(each, ast.Constant) and isinstance(each.value, str) and each.value.startswith("cuda"):
-            yield finding("GPU", each, repr(each.value))
+    for part in ast.walk(node):
+        if isinstance(part, ast.Global):
+            yield finding("global state", part, f"global {', '.join(part.names)}")
+        elif isinstance(part, ast.Subscript | ast.Attribute) and isinstance(part.ctx, ast.Store | ast.Del):
+            if isinstance(part.value, ast.Name) and part.value.id in shared:
+                yield finding("global state", part, f"{ast.unparse(part)} is set")
+        elif isinstance(part, ast.Call):
+            yield from _in_call(part, shared, imported, finding)
+        elif isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value.startswith("cuda"):
+            yield finding("GPU", part, repr(part.value))
 
 
 def _in_call(

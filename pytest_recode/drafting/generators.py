@@ -33,17 +33,17 @@ class NotDrawable(Exception):
 def source_of(name: str, call: Call, plan: Plan, sizes: Sizes) -> str:
     """The function `name(rng)`, which returns positional and named arguments. Raises `NotDrawable`."""
     writer = _Writer(plan, sizes)
-    args = [writer.expression(value, each) for each, value in call.args]
-    kwargs = [f"{each!r}: {writer.expression(value, each)}" for each, value in call.kwargs]
-    names = [f"`{each}`" for each, _ in call.arguments]
+    args = [writer.expression(value, argument) for argument, value in call.args]
+    kwargs = [f"{argument!r}: {writer.expression(value, argument)}" for argument, value in call.kwargs]
+    names = [f"`{argument}`" for argument, _ in call.arguments]
     lines = [f"def {name}(rng):"]
     lines += [f'    """{_summary(call)}{f" Draws {plan.words}." if plan.words else ""}"""'] if names else []
     lines += [f"    {line}" for line in sizes.lines]
-    listed = "".join(f"\n        {each}," for each in args)
+    listed = "".join(f"\n        {argument}," for argument in args)
     lines.append(f"    args = ({listed}\n    )" if args else "    args = ()")
     if not kwargs:
         return "\n".join([*lines, "    return args, {}", ""])
-    listed = "".join(f"\n        {each}," for each in kwargs)
+    listed = "".join(f"\n        {argument}," for argument in kwargs)
     return "\n".join([*lines, f"    kwargs = {{{listed}\n    }}", "    return args, kwargs", ""])
 
 
@@ -70,13 +70,13 @@ class _Writer:
         if isinstance(value, Scalar):
             return self._scalar(value, name)
         if isinstance(value, Sequence):
-            items = [self.expression(each, name) for each in value.items]
+            items = [self.expression(item, name) for item in value.items]
             if value.container == "list":
                 return f"[{', '.join(items)}]"
             return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
         if isinstance(value, Mapping):
             pairs = zip(value.keys, value.values, strict=True)
-            return f"{{{', '.join(f'{key!r}: {self.expression(each, str(key))}' for key, each in pairs)}}}"
+            return f"{{{', '.join(f'{key!r}: {self.expression(item, str(key))}' for key, item in pairs)}}}"
         if isinstance(value, Elements):
             return f"{value.container}([{', '.join(map(literal, value.items))}])"
         return self._generator(value)

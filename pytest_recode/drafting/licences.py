@@ -82,11 +82,11 @@ def permitted(repository: Path, stated: str) -> Licence:
         if stated not in PERMISSIVE:
             raise UserError(f"--license={stated}: is none of the licences whose code may be copied: {_choices()}")
         return Licence(name=stated, source="--license", files=files)
-    found = {name: _of_text(_text(repository / name)) for name in files}
-    found |= _of_metadata(repository)
-    known = {source: name for source, name in found.items() if name}
+    by_file = {name: _of_text(_text(repository / name)) for name in files}
+    by_file |= _of_metadata(repository)
+    known = {source: name for source, name in by_file.items() if name}
     if not known:
-        seen = f"{', '.join(found)} names none that is known" if found else "it has no licence file and no metadata"
+        seen = f"{', '.join(by_file)} names none that is known" if by_file else "it has no licence file and no metadata"
         raise UserError(
             f"{repository}: its licence is unknown ({seen}), so its code may not be copied into a task. If you know that it is {_choices()},"
             " state it with --license=NAME"
@@ -94,14 +94,14 @@ def permitted(repository: Path, stated: str) -> Licence:
     forbidden = {source: name for source, name in known.items() if name not in PERMISSIVE}
     kinds = {name.removesuffix("-3-Clause").removesuffix("-2-Clause") for name in known.values()}
     if forbidden or len(kinds) > 1:
-        said = ", ".join(f"{name} in {source}" for source, name in known.items())
+        listed = ", ".join(f"{name} in {source}" for source, name in known.items())
         why = (
             "does not permit a copy under its own terms"
             if forbidden and len(kinds) == 1
             else "is not the same everywhere"
         )
         raise UserError(
-            f"{repository}: its licence {why} ({said}): code for a task must be under {_choices()}. If you have the permission of"
+            f"{repository}: its licence {why} ({listed}): code for a task must be under {_choices()}. If you have the permission of"
             " its authors, state the licence with --license=NAME"
         )
     source = next(iter(known))
@@ -133,11 +133,11 @@ def _of_name(text: str) -> str:
 
 def _of_metadata(repository: Path) -> dict[str, str]:
     """The licence by metadata file, "" for one that is named and unknown."""
-    found: dict[str, str] = {}
+    by_file: dict[str, str] = {}
     pyproject = repository / "pyproject.toml"
     if pyproject.is_file():
         stated = _of_pyproject(pyproject)
-        found |= {"pyproject.toml": _of_name(stated)} if stated else {}
+        by_file |= {"pyproject.toml": _of_name(stated)} if stated else {}
     config = repository / "setup.cfg"
     if config.is_file():
         parser = ConfigParser(interpolation=None)
@@ -148,14 +148,14 @@ def _of_metadata(repository: Path) -> dict[str, str]:
             )
         except ConfigError:
             stated = ""
-        found |= {"setup.cfg": _of_name(stated)} if stated else {}
+        by_file |= {"setup.cfg": _of_name(stated)} if stated else {}
     setup = repository / "setup.py"
     if setup.is_file():
         text = _text(setup)
         named = re.search(r"\blicense\s*=\s*['\"]([^'\"]+)['\"]", text)
         stated = named[1] if named else _classified(text)
-        found |= {"setup.py": _of_name(stated)} if stated else {}
-    return found
+        by_file |= {"setup.py": _of_name(stated)} if stated else {}
+    return by_file
 
 
 def _of_pyproject(path: Path) -> str:

@@ -118,44 +118,44 @@ def read_call(message: Any, functions: tuple[str, ...]) -> Call:
         raise Unreadable(f"a call that cannot be read ({error})") from None
 
 
-def read_value(found: Any) -> Value:
+def read_value(description: Any) -> Value:
     """A value as `inside/recording/descriptions.py` describes it. Raises `Unreadable` or a builtin error."""
-    kind = found["kind"]
+    kind = description["kind"]
     if kind == "array":
-        return _array(found)
+        return _array(description)
     if kind == "scalar":
-        value, dtype = found["value"], found.get("dtype", "")
+        value, dtype = description["value"], description.get("dtype", "")
         if not _plain(value) or not (dtype == "" or _DTYPE.fullmatch(dtype)):
             raise Unreadable("a scalar of a strange type")
         return Scalar(value=value, dtype=dtype)
     if kind == "sequence":
-        if found["container"] not in ("list", "tuple"):
+        if description["container"] not in ("list", "tuple"):
             raise Unreadable("a strange sequence")
-        return Sequence(container=found["container"], items=tuple(map(read_value, found["items"])))
+        return Sequence(container=description["container"], items=tuple(map(read_value, description["items"])))
     if kind == "dict":
-        if not all(map(_plain, found["keys"])) or len(found["keys"]) != len(found["values"]):
+        if not all(map(_plain, description["keys"])) or len(description["keys"]) != len(description["values"]):
             raise Unreadable("a strange dict")
-        return Mapping(keys=tuple(found["keys"]), values=tuple(map(read_value, found["values"])))
+        return Mapping(keys=tuple(description["keys"]), values=tuple(map(read_value, description["values"])))
     if kind == "set":
-        if found["container"] not in ("set", "frozenset") or not all(map(_plain, found["items"])):
+        if description["container"] not in ("set", "frozenset") or not all(map(_plain, description["items"])):
             raise Unreadable("a strange set")
-        return Elements(container=found["container"], items=tuple(found["items"]))
-    if kind == "generator" and found["type"] in ("Generator", "RandomState"):
-        return Generator(type=found["type"])
+        return Elements(container=description["container"], items=tuple(description["items"]))
+    if kind == "generator" and description["type"] in ("Generator", "RandomState"):
+        return Generator(type=description["type"])
     raise Unreadable("a value of an unknown kind")
 
 
-def _array(found: Any) -> Array:
-    shape = tuple(found["shape"])
-    dtype = found["dtype"]
+def _array(description: Any) -> Array:
+    shape = tuple(description["shape"])
+    dtype = description["dtype"]
     if len(shape) > _MOST_DIMENSIONS or not all(type(size) is int and 0 <= size < 1 << 40 for size in shape):
         raise Unreadable("an array of a strange shape")
     if not isinstance(dtype, str) or not _DTYPE.fullmatch(dtype):
         raise Unreadable("an array of a strange dtype")
-    traits = frozenset(_texts(found["traits"]))
+    traits = frozenset(_texts(description["traits"]))
     if not all(map(_TRAIT.fullmatch, traits)):
         raise Unreadable("an array with strange traits")
-    data = found.get("data")
+    data = description.get("data")
     if data is not None and not all(map(_plain, _leaves(data))):
         raise Unreadable("an array of strange values")
     return Array(
@@ -163,12 +163,12 @@ def _array(found: Any) -> Array:
         shape=shape,
         traits=traits,
         data=data,
-        low=int(found.get("low", 0)),
-        high=int(found.get("high", 0)),
-        quantiles=tuple(map(float, found.get("quantiles", ()))),
-        choices=tuple(_number(each) for each in found.get("choices", ())),
-        share=float(found.get("share", 0.0)),
-        as_list=found.get("container") == "list",
+        low=int(description.get("low", 0)),
+        high=int(description.get("high", 0)),
+        quantiles=tuple(map(float, description.get("quantiles", ()))),
+        choices=tuple(_number(each) for each in description.get("choices", ())),
+        share=float(description.get("share", 0.0)),
+        as_list=description.get("container") == "list",
     )
 
 
@@ -230,8 +230,8 @@ def arrays_in(value: Value) -> Iterator[Array]:
     if isinstance(value, Array):
         yield value
     elif isinstance(value, Sequence):
-        for each in value.items:
-            yield from arrays_in(each)
+        for item in value.items:
+            yield from arrays_in(item)
     elif isinstance(value, Mapping):
-        for each in value.values:
-            yield from arrays_in(each)
+        for item in value.values:
+            yield from arrays_in(item)

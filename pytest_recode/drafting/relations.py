@@ -33,11 +33,11 @@ def constant_relations(cases: Sequence[Case]) -> list[str]:
     samples = [dict(_quantities(case, random.Random(draw))) for case in cases for draw in range(_DRAWS)]
     names = [
         name
-        for name in dict.fromkeys(name for each in samples for name in each)
-        if all(name in each for each in samples)
+        for name in dict.fromkeys(name for sample in samples for name in sample)
+        if all(name in sample for sample in samples)
     ]
-    values = {name: [each[name] for each in samples] for name in sorted(names, key=lambda name: not _is_axis(name))}
-    found: list[str] = []
+    values = {name: [sample[name] for sample in samples] for name in sorted(names, key=lambda name: not _is_axis(name))}
+    listed: list[str] = []
     before: dict[str, list[int]] = {}
     for name, own in values.items():
         if len(set(own)) == 1 or (_is_axis(name) and own in before.values()):
@@ -48,9 +48,9 @@ def constant_relations(cases: Sequence[Case]) -> list[str]:
             for text, function in _RELATIONS.items()
             if own == list(map(function, others))
         )
-        found += [relation for relation in (next(relations, ""),) if relation]
+        listed += [relation for relation in (next(relations, ""),) if relation]
         before[name] = own
-    return found
+    return listed
 
 
 def _is_axis(name: str) -> bool:

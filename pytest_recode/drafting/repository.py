@@ -114,7 +114,7 @@ def with_versions(repository: Repository, target: Module) -> Repository:
 
 def files_of(repository: Repository) -> tuple[Files, tuple[str, ...]]:
     """All files of the repository that can be sent to a sandbox, and the paths of those left out because they are too large. Follows no link."""
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     large = []
     total = 0
     for directory, directories, names in os.walk(repository.place):
@@ -129,8 +129,8 @@ def files_of(repository: Repository) -> tuple[Files, tuple[str, ...]]:
                 large.append(relative)
                 continue
             total += size
-            found[relative] = path.read_bytes()
-    return {**found, **{path: text.encode() for path, text in repository.generated.items()}}, tuple(large)
+            contents[relative] = path.read_bytes()
+    return {**contents, **{path: text.encode() for path, text in repository.generated.items()}}, tuple(large)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,31 +148,31 @@ class Import:
 
 def imports_of(module: Module) -> list[Import]:
     """Every import statement of the module, with relative ones resolved, but not those under `TYPE_CHECKING`."""
-    found: list[Import] = []
+    imports: list[Import] = []
 
     def visit(node: ast.AST, required: bool) -> None:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
-                for each in child.orelse:
-                    visit(each, required)
+                for alias in child.orelse:
+                    visit(alias, required)
                 continue
             if isinstance(child, ast.Import):
-                found.extend(
-                    Import(module=each.name, name="", bound=each.asname or each.name, required=required)
-                    for each in child.names
+                imports.extend(
+                    Import(module=alias.name, name="", bound=alias.asname or alias.name, required=required)
+                    for alias in child.names
                 )
             elif isinstance(child, ast.ImportFrom):
                 base = imported_from(child, module.package)
                 if base is not None:
-                    found.extend(
-                        Import(module=base, name=each.name, bound=each.asname or each.name, required=required)
-                        for each in child.names
+                    imports.extend(
+                        Import(module=base, name=alias.name, bound=alias.asname or alias.name, required=required)
+                        for alias in child.names
                     )
             inner = isinstance(child, ast.Try | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
             visit(child, required and not inner)
 
     visit(module.tree, True)
-    return found
+    return imports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,36 +191,40 @@ class Closure:
 
 def closure(repository: Repository, target: Module, *, whole_packages: bool) -> Closure:
     """The modules that `target` imports, directly or not. `whole_packages`: with the `__init__` of each package, as Python imports it."""
-    found: dict[str, Module] = {}
+    modules: dict[str, Module] = {}
     others: dict[str, bool] = {}
     missing: dict[str, str] = {}
     pending = [target]
     while pending:
         module = pending.pop()
-        if module.name in found:
+        if module.name in modules:
             continue
-        found[module.name] = module
+        modules[module.name] = module
         names = list(_packages(module.name)) if whole_packages else []
-        for each in imports_of(module):
-            top = each.module.partition(".")[0]
+        for statement in imports_of(module):
+            top = statement.module.partition(".")[0]
             if not repository.has(top) or (repository.module(top) is None and top in sys.stdlib_module_names):
                 if top not in sys.stdlib_module_names and top != "__future__":
-                    others[top] = others.get(top, False) or each.required
+                    others[top] = others.get(top, False) or statement.required
                 continue
-            submodule = f"{each.module}.{each.name}" if each.name else ""
+            submodule = f"{statement.module}.{statement.name}" if statement.name else ""
             if submodule and repository.module(submodule) is not None:
                 names.append(submodule)
                 # `from package import name` finds a name of the package first
-                if _binds(repository.module(each.module), each.name):
-                    names.append(each.module)
-            elif repository.module(each.module) is not None:
-                names.append(each.module)
-            elif not repository.has(each.module):
-                missing.setdefault(each.module, module.path)
-        pending += [made for name in names if name not in found and (made := repository.module(name)) is not None]
-    packages = {package for name in found for package in _packages(name)}
-    emptied = tuple(sorted(name for name in packages if name not in found and repository.module(name) is not None))
-    return Closure(modules=found, emptied=emptied, others=others, missing=missing)
+                if _binds(repository.module(statement.module), statement.name):
+                    names.append(statement.module)
+            elif repository.module(statement.module) is not None:
+                names.append(statement.module)
+            elif not repository.has(statement.module):
+                missing.setdefault(statement.module, module.path)
+        pending += [
+            imported_module
+            for name in names
+            if name not in modules and (imported_module := repository.module(name)) is not None
+        ]
+    packages = {package for name in modules for package in _packages(name)}
+    emptied = tuple(sorted(name for name in packages if name not in modules and repository.module(name) is not None))
+    return Closure(modules=modules, emptied=emptied, others=others, missing=missing)
 
 
 def _packages(name: str) -> Iterator[str]:

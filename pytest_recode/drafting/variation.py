@@ -17,14 +17,14 @@ _LONGEST = 30
 
 def unvaried_arguments(function: Function, cases: Sequence[Case]) -> list[str]:
     """The arguments that have one value in all cases, such as "level=0.5" or "level (its default)"."""
-    given = [dict(_expressions(case)) for case in cases]
-    found = []
-    for name in dict.fromkeys([*_parameters(function), *(name for each in given for name in each)]):
-        values = {each.get(name, _DEFAULT) for each in given}
+    expressions = [dict(_expressions(case)) for case in cases]
+    unvaried = []
+    for name in dict.fromkeys([*_parameters(function), *(name for each in expressions for name in each)]):
+        values = {each.get(name, _DEFAULT) for each in expressions}
         if len(values) == 1 and (value := values.pop()) is not None:
             shown = f"={value}" if len(value) <= _LONGEST else " (the recorded value)"
-            found.append(f"{name} ({_DEFAULT})" if value == _DEFAULT else f"{name}{shown}")
-    return found
+            unvaried.append(f"{name} ({_DEFAULT})" if value == _DEFAULT else f"{name}{shown}")
+    return unvaried
 
 
 def unvaried_sizes(cases: Sequence[Case]) -> list[str]:

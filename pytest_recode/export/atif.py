@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_recode.export.conversation import Said, conversation
+from pytest_recode.export.conversation import ConversationMessage, conversation
 from pytest_recode.export.target import (
     ExportedEpisode,
     Target,
@@ -90,21 +90,21 @@ def _known(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _step(said: Said, played: PlayedEpisode, number: int) -> dict[str, Any]:
-    judged = said.turn.judged
+def _step(message: ConversationMessage, played: PlayedEpisode, number: int) -> dict[str, Any]:
+    judged = message.turn.judged
     copied = True if judged is not None and judged["shared"] else None
-    extra: dict[str, Any] = {"turn": said.turn.number}
+    extra: dict[str, Any] = {"turn": message.turn.number}
     fields: dict[str, Any] = {
-        "timestamp": iso(said.time),
-        "message": said.text,
+        "timestamp": iso(message.time),
+        "message": message.text,
         "is_copied_context": copied,
         "extra": extra,
     }
-    if said.role != "assistant":
-        return _known({"source": said.role, **fields})
-    if said.last and judged is not None:
+    if message.role != "assistant":
+        return _known({"source": message.role, **fields})
+    if message.last and judged is not None:
         extra["verdict"] = verdict(judged)
-    step = said.step
+    step = message.step
     calls = 0 if played.facts["model"] is None else None if step is None or step.call is None else 1
     fields |= {"source": "agent", "llm_call_count": calls}
     if step is not None:
@@ -140,10 +140,10 @@ def _final(metrics: Sequence[Mapping[str, Any]], steps: int) -> dict[str, Any]:
     """The sums over steps that the format asks for; of costs only if the price of every call is known."""
     if not metrics:
         return {"total_steps": steps}
-    costs = [each.get("cost_usd") for each in metrics]
+    costs = [metric.get("cost_usd") for metric in metrics]
     totals = {
-        "total_prompt_tokens": sum(each["prompt_tokens"] for each in metrics),
-        "total_completion_tokens": sum(each["completion_tokens"] for each in metrics),
+        "total_prompt_tokens": sum(metric["prompt_tokens"] for metric in metrics),
+        "total_completion_tokens": sum(metric["completion_tokens"] for metric in metrics),
         "total_steps": steps,
     }
     return totals if None in costs else {**totals, "total_cost_usd": sum(costs)}
@@ -159,11 +159,11 @@ def _write(episodes: Iterable[ExportedEpisode], output: str) -> Written:
     directory = Path(output)
     names: set[str] = set()  # a copy of a run has the same episodes
     with new_files(directory) as create:
-        for each in episodes:
-            name = _name(each)
-            if name not in names and any(conversation(_played(each))):
+        for episode in episodes:
+            name = _name(episode)
+            if name not in names and any(conversation(_played(episode))):
                 names.add(name)
-                text = json.dumps(trajectory(each), ensure_ascii=False, indent=1) + "\n"
+                text = json.dumps(trajectory(episode), ensure_ascii=False, indent=1) + "\n"
                 create(name).write_text(text, "utf-8")
     return Written(episodes=len(names), place=str(directory))
 

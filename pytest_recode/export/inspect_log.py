@@ -53,12 +53,12 @@ def _log(run: str, record: Record, without: Sequence[str], samples: Sequence[_Co
     """
     from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalPlan, EvalPlanStep, EvalSpec, EvalStats
 
-    times = [each.times for each in samples if each.times is not None]
+    times = [sample.times for sample in samples if sample.times is not None]
     began = iso(min(begun for begun, _ in times)) if times else None
     ended = iso(max(last for _, last in times)) if times else None
-    identity = "\n".join(sorted(each.identity for each in samples))
+    identity = "\n".join(sorted(sample.identity for sample in samples))
     settings = {name: value for name, value in record["settings"].items() if value is not None}
-    ids = list(dict.fromkeys(each.id for each in samples))
+    ids = list(dict.fromkeys(sample.id for sample in samples))
     arguments = clean(
         {"feedback": record["feedback"], "feedback_model": record["feedback_model"], "paper": record["paper"]}
     )
@@ -78,17 +78,17 @@ def _log(run: str, record: Record, without: Sequence[str], samples: Sequence[_Co
             solver_args=arguments,
             dataset=EvalDataset(name=clean(record["format"]), samples=len(ids), sample_ids=[*ids]),
             model=clean(record["model"]) if record["model"] else NO_MODEL,
-            config=EvalConfig(epochs=max(each.attempt for each in samples)),
+            config=EvalConfig(epochs=max(sample.attempt for sample in samples)),
             packages={"pytest-recode": str(settings.get("version", VERSION))},
             tags=["simulated"] if record["simulated"] else None,
             metadata=clean(metadata),
         ),
         plan=EvalPlan(name="recode", steps=[EvalPlanStep(solver=clean(record["agent"]), params=arguments)]),
-        results=_results([each.outcome for each in samples]),
+        results=_results([sample.outcome for sample in samples]),
         stats=EvalStats(
             started_at=began or "",
             completed_at=ended or "",
-            model_usage=sums([each.usage for each in samples]),
+            model_usage=sums([sample.usage for sample in samples]),
         ),
     )
 
@@ -112,7 +112,7 @@ def _write(episodes: Iterable[ExportedEpisode], output: str) -> Written:
     directory = Path(output)
     names, total = [], 0
     with new_files(directory) as create:
-        for _, group in itertools.groupby(episodes, lambda each: (each.run, row(each.record))):
+        for _, group in itertools.groupby(episodes, lambda episode: (episode.run, row(episode.record))):
             name, count = _write_row(group, directory, create)
             names.append(name)
             total += count

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_recode.export.conversation import Said, conversation
+from pytest_recode.export.conversation import ConversationMessage, conversation
 from pytest_recode.export.target import ExportedEpisode, clean, counted_usage, file_name, iso, solved, verdict
 
 if TYPE_CHECKING:
@@ -83,12 +83,12 @@ def _scores(record: Record, turns: Sequence[TurnRecord]) -> dict[str, Score]:
     """`solved` for the episode, unless it ended with an error, and `turn_1` … for each graded turn: the share of hidden cases that passed."""
     from inspect_ai.scorer import CORRECT, INCORRECT, Score
 
-    found = {}
+    scores = {}
     if record["outcome"] != "error":
         won = record["outcome"] == "solved"
         explanation = f"solved in turn {record['solved_turn']}" if won else f"not solved in {len(turns)} turns"
-        found[SOLVED] = Score(value=CORRECT if won else INCORRECT, explanation=explanation)
-    return found | {f"turn_{turn['turn']}": _score(turn) for turn in turns}
+        scores[SOLVED] = Score(value=CORRECT if won else INCORRECT, explanation=explanation)
+    return scores | {f"turn_{turn['turn']}": _score(turn) for turn in turns}
 
 
 def _score(turn: TurnRecord, messages: dict[str, str] | None = None) -> Score:
@@ -113,7 +113,7 @@ def _verbatim(text: str) -> str:
     return f"{fence}text\n{text}\n{fence}"
 
 
-def _messages(said: Said, episode: ExportedEpisode) -> Iterator[ChatMessage]:
+def _messages(message: ConversationMessage, episode: ExportedEpisode) -> Iterator[ChatMessage]:
     """A message of the conversation; after an assistant's message with actions, their results."""
     from inspect_ai.model import (
         ChatMessageAssistant,
@@ -126,22 +126,22 @@ def _messages(said: Said, episode: ExportedEpisode) -> Iterator[ChatMessage]:
     )
     from inspect_ai.tool import ToolCall, ToolCallError
 
-    text, turn = clean(said.text), {"turn": said.turn.number}
-    if said.role == "system":
+    text, turn = clean(message.text), {"turn": message.turn.number}
+    if message.role == "system":
         yield ChatMessageSystem(content=text, metadata=turn)
-    elif said.role == "user":
+    elif message.role == "user":
         yield ChatMessageUser(content=text, metadata=turn)
     else:
-        step = said.step
+        step = message.step
         actions = step.actions if step else ()
         number = step.number if step else 0
         calls = [
             ToolCall(
-                id=f"turn-{said.turn.number}-step-{number}-action-{place}",
-                function=clean(each.kind),
-                arguments=clean(dict(each.arguments)),
+                id=f"turn-{message.turn.number}-step-{number}-action-{place}",
+                function=clean(action.kind),
+                arguments=clean(dict(action.arguments)),
             )
-            for place, each in enumerate(actions, 1)
+            for place, action in enumerate(actions, 1)
         ]
         thoughts = clean(step.thoughts) if step else ""
         content: list[Content] = [ContentReasoning(reasoning=thoughts)] if thoughts else []
@@ -181,10 +181,10 @@ def _events(played: PlayedEpisode) -> Iterator[Event]:
 
 def _usage(played: PlayedEpisode) -> dict[str, ModelUsage]:
     """Usage by model: every call of the transcript, and a first turn that another episode paid for, as in the record."""
-    found = [{clean(call["model"]): _model_usage(call)} for call in played.calls]
+    usages = [{clean(call["model"]): _model_usage(call)} for call in played.calls]
     model = played.facts["model"]
     shared = [turn.judged["usage"] for turn in played.turns if turn.judged is not None and turn.judged["shared"]]
-    return sums([*found, *({clean(model): _model_usage(each)} for each in shared if model is not None)])
+    return sums([*usages, *({clean(model): _model_usage(each)} for each in shared if model is not None)])
 
 
 def _recorded_usage(record: Record) -> dict[str, ModelUsage]:
@@ -206,14 +206,14 @@ def _model_usage(usage: UsageRecord) -> ModelUsage:
 
 def sums(usages: Sequence[dict[str, ModelUsage]]) -> dict[str, ModelUsage]:
     """The sum for each model; without a cost if that of a part is unknown."""
-    found: dict[str, ModelUsage] = {}
+    totals: dict[str, ModelUsage] = {}
     for each in usages:
         for model, usage in each.items():
-            if model not in found:
-                found[model] = usage
+            if model not in totals:
+                totals[model] = usage
                 continue
-            unknown = found[model].total_cost is None or usage.total_cost is None
-            found[model] = found[model] + usage
+            unknown = totals[model].total_cost is None or usage.total_cost is None
+            totals[model] = totals[model] + usage
             if unknown:
-                found[model].total_cost = None
-    return found
+                totals[model].total_cost = None
+    return totals

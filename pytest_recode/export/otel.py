@@ -273,14 +273,14 @@ def endpoint(output: str, option: str = "-o ") -> str:
 
 def batches(episodes: Iterable[ExportedEpisode]) -> Iterator[list[ReadableSpan]]:
     """The spans of the episodes in the order of the episodes, as many in each request as collectors take."""
-    found: list[ReadableSpan] = []
+    pending: list[ReadableSpan] = []
     for episode in episodes:
-        found += spans(episode)
-        while len(found) >= _BATCH:
-            yield found[:_BATCH]
-            del found[:_BATCH]
-    if found:
-        yield found
+        pending += spans(episode)
+        while len(pending) >= _BATCH:
+            yield pending[:_BATCH]
+            del pending[:_BATCH]
+    if pending:
+        yield pending
 
 
 def _write(episodes: Iterable[ExportedEpisode], output: str) -> Written:
@@ -293,14 +293,14 @@ def _write(episodes: Iterable[ExportedEpisode], output: str) -> Written:
     logging.getLogger("opentelemetry").addHandler(logging.NullHandler())  # a failure is one line, below
     exporter = OTLPSpanExporter(endpoint=url)
     sent = traces = 0
-    for found in batches(episodes):
-        if exporter.export(found) is not SpanExportResult.SUCCESS:
+    for batch in batches(episodes):
+        if exporter.export(batch) is not SpanExportResult.SUCCESS:
             raise UserError(
                 f"{url}: did not take the spans ({sent} sent): check that an OTLP endpoint (HTTP) listens there;"
                 " an export may be repeated, because its ids stay the same"
             )
-        sent += len(found)
-        traces += sum(span.parent is None for span in found)
+        sent += len(batch)
+        traces += sum(span.parent is None for span in batch)
     return Written(episodes=traces, place=f"{url}, {sent} spans")
 
 

@@ -46,15 +46,15 @@ def read(runs: Sequence[Path], models: Sequence[str], without: Without) -> Found
     """
     notes: list[str] = []
     known: dict[str, None] = {}
-    found = [
+    selection = [
         _run(run, models, known, notes) for run in {_directory(run).resolve(): _directory(run) for run in runs}.values()
     ]
-    count = sum(len(run.chosen) for run in found)
+    count = sum(len(run.chosen) for run in selection)
     if not count:
         if models and known:
             raise UserError(f"--model={models[0]}: no such episode; the models are {', '.join(known)}")
         raise UserError(f"{runs[0]}: no episode has ended: resume the run with --recode-resume, or give another")
-    episodes = (episode for run in found for episode in _episodes(run, without, notes))
+    episodes = (episode for run in selection for episode in _episodes(run, without, notes))
     return Found(count=count, episodes=episodes, notes=notes)
 
 
@@ -77,7 +77,7 @@ def _run(run: Path, models: Sequence[str], known: dict[str, None], notes: list[s
     if open_ones:
         are = "episode has not ended, or was" if open_ones == 1 else "episodes have not ended, or were"
         notes.append(f"{run}: {open_ones} {are} interrupted, and not exported")
-    by_row = sorted(chosen.items(), key=lambda each: each[1][0])
+    by_row = sorted(chosen.items(), key=lambda item: item[1][0])
     return _Run(path=run, chosen=[(nodeid, position) for nodeid, (_, position) in by_row], transcripts=transcripts)
 
 

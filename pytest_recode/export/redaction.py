@@ -43,16 +43,16 @@ def _turn(episode: PlayedEpisode, turn: PlayedTurn, without: Without) -> PlayedT
     private = without.reference and knows_reference(episode, turn)
     tests = without.tests and shows_tests(facts)
     # Prompts contain the feedback, and so what is removed of it; steps are parts of the model's messages
-    said = without.prompts or private or tests
+    hides_words = without.prompts or private or tests
     feedback = turn.feedback
     if feedback is not None and (private or tests or (without.reference and corrects(feedback, facts))):
         feedback = cast("FeedbackLine", {**feedback, "text": REMOVED, "items": []})
     return replace(
         turn,
         messages=tuple(replace(each, content=REMOVED, tool_calls=()) for each in turn.messages)
-        if said
+        if hides_words
         else turn.messages,
-        steps=tuple(map(_step, turn.steps)) if said else turn.steps,
+        steps=tuple(map(_step, turn.steps)) if hides_words else turn.steps,
         judged=None if turn.judged is None else _judged(turn.judged, tests=without.tests, targets=private),
         feedback=feedback,
     )

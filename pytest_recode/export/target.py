@@ -102,7 +102,7 @@ def clean(value: Any) -> Any:
 
 def verdict(turn: TurnRecord) -> dict[str, Any]:
     """What a graded turn says, without texts: its level, number of cases, the cases, findings, seed."""
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "turn": turn["turn"],
         "level": turn["level"],
         "passed": turn["passed"],
@@ -117,10 +117,10 @@ def verdict(turn: TurnRecord) -> dict[str, Any]:
         "seconds": turn.get("seconds"),
         "shared": turn.get("shared"),
     }
-    given = turn.get("feedback")
-    if given is not None:
-        found["feedback"] = {name: given[name] for name in ("source", "model") if given.get(name)}
-    return {key: value for key, value in found.items() if value not in (None, [])}
+    feedback = turn.get("feedback")
+    if feedback is not None:
+        fields["feedback"] = {name: feedback[name] for name in ("source", "model") if feedback.get(name)}
+    return {key: value for key, value in fields.items() if value not in (None, [])}
 
 
 def solved(turn: TurnRecord) -> bool:
@@ -145,7 +145,7 @@ def new_files(directory: Path) -> Iterator[Callable[[str], Path]]:
 
     Raises `UserError` if the directory or a file cannot be created, or exists already: nothing is overwritten.
     """
-    made: list[Path] = []
+    created: list[Path] = []
 
     def create(name: str) -> Path:
         path = directory / name
@@ -153,14 +153,14 @@ def new_files(directory: Path) -> Iterator[Callable[[str], Path]]:
             path.open("xb").close()
         except FileExistsError:
             raise UserError(f"{path} exists, and is not overwritten: remove it, or give another -o") from None
-        made.append(path)
+        created.append(path)
         return path
 
     try:
         directory.mkdir(parents=True, exist_ok=True)
         yield create
     except BaseException as error:
-        for path in made:
+        for path in created:
             path.unlink(missing_ok=True)
         if isinstance(error, OSError):
             place = error.filename or directory

@@ -49,11 +49,11 @@ def find(paths: Sequence[Path], named: Callable[[str, Mapping[str, Any]], str]) 
     tasks: dict[tuple[str, str], Task] = {}
     errors = []
     for path in paths:
-        found = list(_manifests(path, known))
-        if not found:
+        manifests = list(_manifests(path, known))
+        if not manifests:
             what = "contains no tasks" if path.exists() else f"no such file or directory{similar(path)}"
             raise UserError(f"{path}: {what}; give a directory with {' or '.join(sorted(known))}")
-        for manifest in found:
+        for manifest in manifests:
             try:
                 loaded = known[manifest.name].load(manifest)
             except UserError as error:

@@ -31,7 +31,7 @@ def files_below(root: Path, disk_mb: int) -> dict[str, bytes]:
 
     Raises `UserError` for symbolic links, special files, names that are not UTF-8, and more than `disk_mb` MiB in total.
     """
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     total = 0
     pending = [(root, "")]
     while pending:
@@ -45,7 +45,7 @@ def files_below(root: Path, disk_mb: int) -> dict[str, bytes]:
             if stat.S_ISDIR(status.st_mode):
                 pending.append((path, f"{name}/"))
             elif stat.S_ISREG(status.st_mode):
-                found[name] = path
+                paths[name] = path
                 total += status.st_size
             elif stat.S_ISLNK(status.st_mode):
                 raise link_refused(path)
@@ -56,7 +56,7 @@ def files_below(root: Path, disk_mb: int) -> dict[str, bytes]:
             f"{root}: contains {total / 1024 / 1024:.0f} MiB, more than limits.disk_mb ({disk_mb});"
             " remove files, or raise the limit"
         )
-    return {name: _contents(found[name]) for name in sorted(found)}
+    return {name: _contents(paths[name]) for name in sorted(paths)}
 
 
 def entries_of(directory: str) -> list[os.DirEntry[str]]:

@@ -206,10 +206,10 @@ def _modules(document: Document, targets: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(module_of(target) for target in importable)
 
 
-def _interfaces(document: Document, given: tuple[str, ...] | None, modules: tuple[str, ...]) -> tuple[str, ...]:
-    if given is None:
+def _interfaces(document: Document, names: tuple[str, ...] | None, modules: tuple[str, ...]) -> tuple[str, ...]:
+    if names is None:
         return modules
-    for index, name in enumerate(given):
+    for index, name in enumerate(names):
         if not any(name == module or name.startswith(f"{module}.") for module in modules):
             raise fault(
                 document,
@@ -217,7 +217,7 @@ def _interfaces(document: Document, given: tuple[str, ...] | None, modules: tupl
                 f"interfaces[{index}]: '{name}' is not in a target; it must start with the module of a target:"
                 f" {', '.join(modules)}",
             )
-    return given
+    return names
 
 
 _PARTS = frozenset({"instruction.md", "paper.md", "feedback.yaml", "repo", "reference", "tests", "environment"})
@@ -275,8 +275,8 @@ def _has_tests(directory: str) -> bool:
     return any(map(_has_tests, directories))
 
 
-def _environment(document: Document, root: Path, names: Set[str], given: Mapping[str, Any]) -> Environment:
-    if "image" in given and "dockerfile" in given:
+def _environment(document: Document, root: Path, names: Set[str], entry: Mapping[str, Any]) -> Environment:
+    if "image" in entry and "dockerfile" in entry:
         raise fault(
             document,
             ("environment", "dockerfile"),
@@ -284,28 +284,28 @@ def _environment(document: Document, root: Path, names: Set[str], given: Mapping
         )
     files = {}
     for key, default in (("dockerfile", "Dockerfile"), ("requirements", "requirements.txt")):
-        if key in given:
-            refuse_links(root, given[key])
-            files[key] = root / given[key]
+        if key in entry:
+            refuse_links(root, entry[key])
+            files[key] = root / entry[key]
             if not files[key].is_file():
                 raise fault(
                     document,
                     ("environment", key),
-                    f"environment.{key}: no such file: {given[key]} in the task directory; create it, or correct the path",
+                    f"environment.{key}: no such file: {entry[key]} in the task directory; create it, or correct the path",
                 )
-        elif "environment" not in names or (key == "dockerfile" and "image" in given):
+        elif "environment" not in names or (key == "dockerfile" and "image" in entry):
             continue
         elif os.path.isfile(f"{root}/environment/{default}"):  # noqa: PTH113
             refuse_links(root, f"environment/{default}")
             files[key] = root / "environment" / default
         if key in files:
-            _apart(document, ("environment", key) if key in given else (), root, key, files[key])
+            _apart(document, ("environment", key) if key in entry else (), root, key, files[key])
     return Environment(
-        name=given.get("name", ""),
-        image=given.get("image", ""),
+        name=entry.get("name", ""),
+        image=entry.get("image", ""),
         dockerfile=files.get("dockerfile"),
         requirements=files.get("requirements"),
-        preload=given.get("preload", ()),
+        preload=entry.get("preload", ()),
     )
 
 

@@ -59,16 +59,16 @@ def read_proofs(
     if part == "equivalent":
         return Proofs(equivalent=_equivalent(proofs / EQUIVALENT))
     stated, reference = _stated(root), root / "reference"
-    found: list[WrongAnswer] = []
+    answers: list[WrongAnswer] = []
     faults: list[str] = []  # all of them: after a change of the reference or the instruction there are often several
     for path in _directories(proofs / "wrong"):
         try:
-            found.append(_wrong(path, targets, interfaces, stated, reference, disk_mb))
+            answers.append(_wrong(path, targets, interfaces, stated, reference, disk_mb))
         except UserError as error:
             faults.append(str(error))
     if faults:
         raise UserError("\n".join(faults))
-    return Proofs(wrong=tuple(found))
+    return Proofs(wrong=tuple(answers))
 
 
 def read_answer(
@@ -82,14 +82,14 @@ def read_answer(
         what = "is a file" if path.exists() else f"no such directory{_advice(path, root)}"
         raise UserError(f"{path}: {what}; give a directory that contains the targets: {', '.join(targets)}")
     if not (path / REQUIREMENT).is_file():
-        found = files_below(path, disk_mb)
-        others = [name for name, data in found.items() if name not in targets and delivered.get(name) != data]
-        if others and all(target in found for target in targets):
+        files = files_below(path, disk_mb)
+        others = [name for name, data in files.items() if name not in targets and delivered.get(name) != data]
+        if others and all(target in files for target in targets):
             raise UserError(
                 f"{path}: contains files that are not targets and differ from the task's: {some_of(others, _MOST_NAMES)}; copy the targets"
                 f" ({', '.join(targets)}) to a directory of their own, and give that one"
             )
-        beside = tuple(name for name in found if name not in targets)
+        beside = tuple(name for name in files if name not in targets)
         return _answer(path, targets, disk_mb, beside), None
     wrong = _wrong(path, targets, interfaces, _stated(root), root / "reference", disk_mb)
     return wrong.targets, wrong
@@ -126,14 +126,14 @@ def _directories(parent: Path) -> list[Path]:
 
 def _answer(path: Path, targets: tuple[str, ...], disk_mb: int, beside: tuple[str, ...] = ()) -> Files:
     """The targets in `path`. Raises `UserError` if one is missing, or if there is a file that is neither a target nor in `beside`."""
-    found = {name: data for name, data in files_below(path, disk_mb).items() if name not in beside}
+    files = {name: data for name, data in files_below(path, disk_mb).items() if name not in beside}
     for target in targets:
-        if target not in found:
+        if target not in files:
             raise UserError(f"{path / target}: no such file; an answer must contain every target: {', '.join(targets)}")
-    for name in found:
+    for name in files:
         if name not in targets:
             raise UserError(f"{path / name}: is not a target; an answer may contain only: {', '.join(targets)}")
-    return found
+    return files
 
 
 def _wrong(
@@ -238,10 +238,10 @@ def _is_indented_otherwise(old: str, code: str) -> bool:
 
 def _nearest(quotation: str, stated: str) -> str:
     """The end of a message, with the sentence of `stated` that has most words of `quotation`; "" if none has most of them."""
-    wanted = quotation.split()
-    best, most = "", max(1, round(_NEAR * len(wanted)))
+    tokens = quotation.split()
+    best, most = "", max(1, round(_NEAR * len(tokens)))
     for sentence in _SENTENCE_END.split(stated):
-        blocks = difflib.SequenceMatcher(None, sentence.split(), wanted, autojunk=False).get_matching_blocks()
+        blocks = difflib.SequenceMatcher(None, sentence.split(), tokens, autojunk=False).get_matching_blocks()
         alike = sum(block.size for block in blocks)
         if alike > most or (alike == most and (not best or len(sentence) < len(best))):
             best, most = sentence, alike
@@ -251,15 +251,15 @@ def _nearest(quotation: str, stated: str) -> str:
 def _equivalent(path: Path) -> Mapping[str, int]:
     if not path.exists():
         return {}
-    found: dict[str, int] = {}
+    lines: dict[str, int] = {}
     for number, line in enumerate(text_of(path, most=_LARGEST).splitlines(), 1):
         name = line.strip()
         if not name or name.startswith("#"):
             continue
-        if name in found:
-            raise UserError(f"{path}:{number}: is also listed in line {found[name]}; keep one")
-        found[name] = number
-    return found
+        if name in lines:
+            raise UserError(f"{path}:{number}: is also listed in line {lines[name]}; keep one")
+        lines[name] = number
+    return lines
 
 
 def _squeezed(words: str) -> str:

@@ -51,21 +51,21 @@ def interfaces(cases: Sequence[str], tests: bytes, canonical: bytes, module: str
         return dict.fromkeys(cases, module)
     file = _File(defined=defined)
     _read(file, tree, names)
-    found = {}
+    by_case = {}
     for case in cases:
         interface = _interface_of(file, case)
-        found[case] = f"{module}.{interface}" if interface else module
-    return found
+        by_case[case] = f"{module}.{interface}" if interface else module
+    return by_case
 
 
 def imported_from_target(tests: bytes, names: Names) -> set[str]:
     """The names that the tests import from the target or from canonical.py, at the top level or in functions."""
     tree = tree_of(tests)
-    found: set[str] = set()
+    imported: set[str] = set()
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.ImportFrom) and imported_from(node, names.package) in names.modules:
-            found |= {alias.name for alias in node.names} - {"*"}
-    return found
+            imported |= {alias.name for alias in node.names} - {"*"}
+    return imported
 
 
 def bound(source: bytes) -> set[str] | None:
@@ -73,26 +73,26 @@ def bound(source: bytes) -> set[str] | None:
     tree = tree_of(source)
     if tree is None:
         return None
-    found = set()
+    bindings = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found.add(node.name)
+            bindings.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
+            bindings.add(node.id)
         elif isinstance(node, ast.Import | ast.ImportFrom):
-            found |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-    return found
+            bindings |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+    return bindings
 
 
 def _defined(canonical: bytes) -> dict[str, tuple[str, ...] | None]:
     tree = tree_of(canonical)
-    found: dict[str, tuple[str, ...] | None] = {}
+    definitions: dict[str, tuple[str, ...] | None] = {}
     for node in tree.body if tree is not None else ():
         if isinstance(node, Function):
-            found[node.name] = None
+            definitions[node.name] = None
         elif isinstance(node, ast.ClassDef):
-            found[node.name] = tuple(each.name for each in node.body if isinstance(each, Function))
-    return {name: methods for name, methods in found.items() if not name.startswith("_")} or found
+            definitions[node.name] = tuple(each.name for each in node.body if isinstance(each, Function))
+    return {name: methods for name, methods in definitions.items() if not name.startswith("_")} or definitions
 
 
 def _read(file: _File, tree: ast.Module, names: Names) -> None:
@@ -112,11 +112,11 @@ def _read(file: _File, tree: ast.Module, names: Names) -> None:
         if isinstance(node, Function):
             file.functions.setdefault(node.name, []).append(node)
         elif isinstance(node, ast.ClassDef):
-            methods = [each for each in node.body if isinstance(each, Function)]
-            file.set_up[node.name] = [each for each in methods if each.name in _SETS_UP]
-            for each in methods:
-                file.functions.setdefault(each.name, []).append(each)
-                file.functions.setdefault(f"{node.name}::{each.name}", []).append(each)
+            methods = [method for method in node.body if isinstance(method, Function)]
+            file.set_up[node.name] = [method for method in methods if method.name in _SETS_UP]
+            for method in methods:
+                file.functions.setdefault(method.name, []).append(method)
+                file.functions.setdefault(f"{node.name}::{method.name}", []).append(method)
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             _assigned(file, node.targets[0].id, node.value, names)
@@ -153,7 +153,7 @@ def _interface_of(file: _File, case: str) -> str:
     for functions in (own, _helpers(file, own)):
         counted = Counter(_references(file, functions, objects))
         if counted:
-            return max(counted, key=lambda each: _preference(file, each, counted[each], name))
+            return max(counted, key=lambda candidate: _preference(file, candidate, counted[candidate], name))
     return ""
 
 
@@ -166,20 +166,20 @@ def _preference(file: _File, interface: str, count: int, test: str) -> tuple[boo
 def _helpers(file: _File, own: Iterable[Function]) -> list[Function]:
     """The set-up methods of a test's class, and all functions of the file that the test uses directly or indirectly."""
     pending = list(own)
-    found: dict[int, Function] = {id(each): each for each in pending}
+    functions: dict[int, Function] = {id(helper): helper for helper in pending}
     for name, methods in file.set_up.items():
-        if any(each in file.functions.get(f"{name}::{each.name}", []) for each in pending):
+        if any(helper in file.functions.get(f"{name}::{helper.name}", []) for helper in pending):
             pending += methods
     seen: list[Function] = []
     while pending:
         function = pending.pop()
-        if id(function) not in found:
-            found[id(function)] = function
+        if id(function) not in functions:
+            functions[id(function)] = function
         if function not in seen:
             seen.append(function)
             for used in _used(function):
-                pending += [each for each in file.functions.get(used, []) if id(each) not in found]
-    return [each for each in seen if each not in list(own)]
+                pending += [helper for helper in file.functions.get(used, []) if id(helper) not in functions]
+    return [helper for helper in seen if helper not in list(own)]
 
 
 def _used(function: Function) -> Iterator[str]:
@@ -193,15 +193,15 @@ def _used(function: Function) -> Iterator[str]:
 
 def _objects(file: _File, functions: Iterable[Function]) -> dict[str, str]:
     """Variables, including `self.x`, to which an instance of a class of canonical.py is assigned, with the class."""
-    found = {}
+    classes = {}
     for function in functions:
         for node in ast.walk(function):
             if isinstance(node, ast.Assign):
                 for target, value in _pairs(node):
-                    made = _referred_to(file, value.func) if isinstance(value, ast.Call) else None
-                    if made is not None and file.defined[made] is not None:
-                        found[ast.unparse(target)] = made
-    return found
+                    constructed = _referred_to(file, value.func) if isinstance(value, ast.Call) else None
+                    if constructed is not None and file.defined[constructed] is not None:
+                        classes[ast.unparse(target)] = constructed
+    return classes
 
 
 def _pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:

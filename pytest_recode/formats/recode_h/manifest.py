@@ -45,17 +45,17 @@ def load(path: Path) -> tuple[Task, ...]:
     `UserError` if no line can be read.
     """
     root = path.parent if path.is_absolute() else path.parent.absolute()
-    found: list[Task] = []
+    tasks: list[Task] = []
     for row in rows(path):
         if isinstance(row, Wrong):
-            made = unreadable(FORMAT.name, path, row.name, row.fault)
+            task = unreadable(FORMAT.name, path, row.name, row.fault)
         else:
             try:
-                made = _task(path, root, row)
+                task = _task(path, root, row)
             except UserError as error:
-                made = unreadable(FORMAT.name, path, f"annotation_{row.index}", str(error))
-        found.append(made)
-    return tuple(found)
+                task = unreadable(FORMAT.name, path, f"annotation_{row.index}", str(error))
+        tasks.append(task)
+    return tuple(tasks)
 
 
 def _task(manifest: Path, root: Path, row: Row) -> Task:
@@ -161,14 +161,14 @@ def _names(paths: tuple[str, ...], beside: Beside) -> Iterator[str]:
 
 def _repository(root: Path, row: Row, hidden: Files) -> dict[str, bytes]:
     """The files of the repository, without files that test.sh may have copied into it and without copies of the solution."""
-    found = files_of(root, _MOST_REPOSITORY)
-    solutions = {data.strip() for data in (*hidden.values(), found.get(row.target, b""))} - {
+    files = files_of(root, _MOST_REPOSITORY)
+    solutions = {data.strip() for data in (*hidden.values(), files.get(row.target, b""))} - {
         b"",
         row.begins.strip().encode(),
     }
     visible = {
         path: data
-        for path, data in found.items()
+        for path, data in files.items()
         if path not in hidden and (not path.endswith(".py") or data.strip() not in solutions)
     }
     return dict(sorted({**visible, row.target: row.begins.encode(errors="surrogatepass")}.items()))

@@ -21,7 +21,7 @@ def files_of(root: Path, most_mb: int) -> dict[str, bytes]:
     and the files of version control are omitted. Raises `UserError` if there are more than `most_mb` MiB, or if a file cannot
     be read.
     """
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     total = 0
     for name, path, size in sorted(_walk(root, "", (os.path.realpath(root),))):
         total += size
@@ -31,10 +31,10 @@ def files_of(root: Path, most_mb: int) -> dict[str, bytes]:
                 " code nor its tests read"
             )
         try:
-            found[name] = path.read_bytes()
+            contents[name] = path.read_bytes()
         except OSError as error:
             raise UserError(f"{path}: cannot be read ({error.strerror}); make it a readable file") from None
-    return found
+    return contents
 
 
 def _walk(directory: Path, prefix: str, above: tuple[str, ...]) -> Iterator[tuple[str, Path, int]]:

@@ -44,10 +44,10 @@ class Wrong:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Line:
-    """A line of the file. `given` is None if it is not a JSON object; `row` is None if the line has a `fault` or is not to be run."""
+    """A line of the file. `fields` is None if it is not a JSON object; `row` is None if the line has a `fault` or is not to be run."""
 
     number: int
-    given: Mapping[str, Any] | None
+    fields: Mapping[str, Any] | None
     row: Row | None = None
     fault: str = ""
 
@@ -59,7 +59,7 @@ def rows(path: Path) -> Iterator[Row | Wrong]:
     Raises `UserError` if no line can be read.
     """
     lines = list(_lines(path))
-    if not any(line.given is not None for line in lines):
+    if not any(line.fields is not None for line in lines):
         raise UserError(
             lines[0].fault if lines else f"{path}: is empty; it must contain one line of JSON for each annotation"
         )
@@ -82,17 +82,17 @@ def _lines(path: Path) -> Iterator[_Line]:
     for number, data in enumerate(data_of(path, most=LARGEST).split(b"\n"), 1):
         if not data.strip():
             continue
-        given = None
+        fields = None
         try:
-            given = _object(path, number, decoded(path, data, number))
-            yield _Line(number=number, given=given, row=_row(path, number, given))
+            fields = _object(path, number, decoded(path, data, number))
+            yield _Line(number=number, fields=fields, row=_row(path, number, fields))
         except UserError as error:
-            yield _Line(number=number, given=given, fault=str(error))
+            yield _Line(number=number, fields=fields, fault=str(error))
 
 
 def _name(path: Path, line: _Line, taken: dict[int, int]) -> str:
     """The name of a line that cannot become a task: its annotation's, unless another line has that index, else its line number."""
-    index = line.given.get("index") if line.given is not None else None
+    index = line.fields.get("index") if line.fields is not None else None
     if _is_index(index) and taken.setdefault(index, line.number) == line.number:
         return f"annotation_{index}"
     return f"line {line.number} of {path.name}"
@@ -100,45 +100,45 @@ def _name(path: Path, line: _Line, taken: dict[int, int]) -> str:
 
 def _object(path: Path, line: int, text: str) -> dict[str, Any]:
     try:
-        given = json.loads(text)
+        fields = json.loads(text)
     except (ValueError, RecursionError) as error:
         why = f"{error.msg}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
         raise UserError(f"{path}:{line}: is not valid JSON ({why}); fix or remove the line") from None
-    if not isinstance(given, dict):
-        raise UserError(f"{path}:{line}: must be an object with {', '.join(KEYS)}, not {kind_of(given)}")
-    return given
+    if not isinstance(fields, dict):
+        raise UserError(f"{path}:{line}: must be an object with {', '.join(KEYS)}, not {kind_of(fields)}")
+    return fields
 
 
 def _is_index(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
-def _row(path: Path, line: int, given: Mapping[str, Any]) -> Row | None:
+def _row(path: Path, line: int, fields: Mapping[str, Any]) -> Row | None:
     """The checked row, or None if `if_test` is false, without checking its other values."""
 
     def wrong(key: str, allowed: str) -> UserError:
-        if key not in given:
+        if key not in fields:
             return UserError(f"{path}:{line}: missing key '{key}'; the required keys are {', '.join(KEYS)}")
-        shown = json.dumps(given[key], ensure_ascii=False)
+        shown = json.dumps(fields[key], ensure_ascii=False)
         return UserError(
             f"{path}:{line}: {key}: must be {allowed}, not {shown if len(shown) < 80 else shown[:77] + '...'}"
         )
 
-    index, tested, begins = given.get("index"), given.get("if_test"), given.get("init_content")
+    index, tested, begins = fields.get("index"), fields.get("if_test"), fields.get("init_content")
     if tested is False:
         return None
     if not _is_index(index):
         raise wrong("index", "a whole number of at least 1")
     if not isinstance(tested, bool):
         raise wrong("if_test", "true or false")
-    repository, target = given.get("repo_dir_name"), given.get("target_file_path")
+    repository, target = fields.get("repo_dir_name"), fields.get("target_file_path")
     if not isinstance(repository, str) or not _FOLDER.fullmatch(repository):
         raise wrong("repo_dir_name", "the name of a folder in the annotation's folder")
     if not isinstance(target, str) or not _PATH.fullmatch(posixpath.normpath(target)) or not target.endswith(".py"):
         raise wrong("target_file_path", "the path of a .py file within the repository, with / and without ..")
     if begins is not None and not isinstance(begins, str):
         raise wrong("init_content", "text")
-    cases = given.get("test_cases")
+    cases = fields.get("test_cases")
     named = isinstance(cases, list) and all(isinstance(case, str) and case.strip() for case in cases)
     if not isinstance(cases, list) or not named or not cases or len(set(cases)) != len(cases):
         raise wrong("test_cases", "a list of at least one test name, without duplicates")

@@ -61,8 +61,8 @@ class _Reading:
     def expanded(self, word: str) -> str:
         """`word` with the variables replaced that the script has set. Raises `UserError`."""
 
-        def value(found: re.Match[str]) -> str:
-            name = found[1] or found[2]
+        def value(match: re.Match[str]) -> str:
+            name = match[1] or match[2]
             if name not in self.variables:
                 raise self.wrong(f"${{{name}}} is not set in this script; write the path relative to ${{SCRIPT_DIR}}")
             return self.variables[name]
@@ -99,12 +99,12 @@ def read_script(path: Path, folder: str) -> Script:
         if reading.done:
             break
         _line(reading, line)
-    for found, what, how in (
+    for value, what, how in (
         (reading.environment, "activates no environment", "conda activate NAME"),
         (reading.target, "does not set TARGET_DIR", f'TARGET_DIR="${{SCRIPT_DIR}}/{folder}"'),
         (reading.cwd, "does not change to the repository", 'cd "${TARGET_DIR}/." || exit'),
     ):
-        if not found:
+        if not value:
             raise UserError(f"{path}: {what}; add the line {how}")
     assert reading.cwd is not None
     return Script(
@@ -236,10 +236,10 @@ def _pytest(reading: _Reading, words: Sequence[str]) -> None:
                 _environment(reading, [value])
     for place, word in enumerate(words):
         if word == "--timeout" or word.startswith("--timeout="):
-            given = word.partition("=")[2] or " ".join(words[place + 1 : place + 2])
-            if not re.fullmatch(r"\d+(\.\d+)?", given) or not float(given):
-                raise reading.wrong(f"--timeout {given}: must be a number of seconds above 0")
-            reading.seconds = float(given)
+            seconds = word.partition("=")[2] or " ".join(words[place + 1 : place + 2])
+            if not re.fullmatch(r"\d+(\.\d+)?", seconds) or not float(seconds):
+                raise reading.wrong(f"--timeout {seconds}: must be a number of seconds above 0")
+            reading.seconds = float(seconds)
     reading.done = True
 
 

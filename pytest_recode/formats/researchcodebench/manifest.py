@@ -51,38 +51,38 @@ def load(path: Path) -> tuple[Task, ...]:
     if not isinstance(document.data, list) or not document.data:
         raise wrong(document, (), document.data, "a list of papers, each a mapping with id and annotated_file_paths")
     root = path.parent if path.is_absolute() else path.parent.absolute()
-    found: list[Task] = []
+    tasks: list[Task] = []
     taken: set[str] = set()
     for index in range(len(document.data)):
         try:
             entry = _entry(document, index, taken)
-            made = list(_tasks(document, index, path, root, entry))
+            of_paper = list(_tasks(document, index, path, root, entry))
         except UserError as error:
-            name = _name(document, index, found)
-            made = [unreadable(FORMAT.name, path, name, str(error), {"paper": name})]
-        found += made
-    return tuple(found)
+            name = _name(document, index, tasks)
+            of_paper = [unreadable(FORMAT.name, path, name, str(error), {"paper": name})]
+        tasks += of_paper
+    return tuple(tasks)
 
 
 def _entry(document: Document, index: int, taken: set[str]) -> Entry:
-    given = document.data[index]
-    if not isinstance(given, dict):
-        raise wrong(document, (index,), given, "a mapping with id and annotated_file_paths")
+    fields = document.data[index]
+    if not isinstance(fields, dict):
+        raise wrong(document, (index,), fields, "a mapping with id and annotated_file_paths")
     for key in ("id", "annotated_file_paths"):
-        if key not in given:
+        if key not in fields:
             raise fault(document, (index,), f"missing key '{key}'; the required keys are id, annotated_file_paths")
-    name: str = _folder()(document, (index, "id"), given["id"])
+    name: str = _folder()(document, (index, "id"), fields["id"])
     if name in taken:
         raise fault(document, (index, "id"), f"the paper '{name}' is listed twice; keep one")
     taken.add(name)
-    annotated = _paths(document, (index, "annotated_file_paths"), given["annotated_file_paths"])
+    annotated = _paths(document, (index, "annotated_file_paths"), fields["annotated_file_paths"])
     if not annotated:
         raise fault(document, (index, "annotated_file_paths"), "annotated_file_paths: name at least one file")
     return Entry(
         id=name,
         annotated=annotated,
-        context=_paths(document, (index, "context_file_paths"), given.get("context_file_paths")),
-        facts={key: _line(document, (index, key), given.get(key)) for key in _LINES},
+        context=_paths(document, (index, "context_file_paths"), fields.get("context_file_paths")),
+        facts={key: _line(document, (index, key), fields.get(key)) for key in _LINES},
     )
 
 
@@ -115,11 +115,11 @@ def _line(document: Document, at: At, value: Any) -> str:
     return " ".join(str(value).split())
 
 
-def _name(document: Document, index: int, found: Sequence[Task]) -> str:
+def _name(document: Document, index: int, tasks: Sequence[Task]) -> str:
     """The name of an entry that cannot be read: its id, if no other entry has it, else its position."""
-    given = document.data[index]
-    name = given.get("id") if isinstance(given, dict) else None
-    held = {task.id.partition("/")[0] for task in found}
+    fields = document.data[index]
+    name = fields.get("id") if isinstance(fields, dict) else None
+    held = {task.id.partition("/")[0] for task in tasks}
     if isinstance(name, str) and name.strip() and name not in held and "/" not in name and ":" not in name:
         return " ".join(name.split())
     return f"paper {index + 1} of {document.path.name}"
@@ -203,13 +203,13 @@ the authors wrote it and stays as it is. A unit test runs the file as a whole an
 def read_parts(folder: Path, annotated: tuple[str, ...], context: tuple[str, ...], path: str, name: str) -> Parts:
     """Read the files that the episode of one block uses. Raises `UserError`."""
     files, visible = _sorted_files(folder, annotated, context)
-    texts = {each: decoded(folder / each, files[each]) for each in {*annotated, *context}}
-    block = next((each for each in blocks(folder / path, texts[path]) if each.name == name), None)
+    texts = {file: decoded(folder / file, files[file]) for file in {*annotated, *context}}
+    block = next((file for file in blocks(folder / path, texts[path]) if file.name == name), None)
     if block is None:
         raise UserError(f'{folder / path}: the block "{name}" has been removed since collection; start the run again')
     shown, slot = without(texts[path], block, path)
-    repo = {each: files[each] for each in visible.to_candidate}
-    repo |= {each: plain(text).encode() for each, text in texts.items()}
+    repo = {file: files[file] for file in visible.to_candidate}
+    repo |= {file: plain(text).encode() for file, text in texts.items()}
     repo[path] = shown.encode()
     rows = shown.split("\n")[slot.start : slot.stop]
     return Parts(
@@ -219,10 +219,10 @@ def read_parts(folder: Path, annotated: tuple[str, ...], context: tuple[str, ...
             placeholder="\n".join(f"    {row.strip()}" for row in rows),
             lines="one line" if block.lines == 1 else f"{block.lines} lines",
         ),
-        paper=next((text_of(folder / each, most=LARGEST_TEXT) for each in PAPERS if each in files), None),
+        paper=next((text_of(folder / file, most=LARGEST_TEXT) for file in PAPERS if file in files), None),
         repo=repo,
         reference={path: plain(texts[path]).encode()},
-        tests={each: files[each] for each in visible.only_to_tests},
+        tests={file: files[file] for file in visible.only_to_tests},
         slot=replace(slot, context=context),
     )
 

@@ -35,7 +35,7 @@ def blocks(path: Path, text: str) -> tuple[Block, ...]:
     rows = text.split("\n")
     stack: list[tuple[str, int]] = []
     opened: dict[str, int] = {}
-    found: list[Block] = []
+    complete: list[Block] = []
     for at, row in enumerate(rows):
         if opening := _OPEN.fullmatch(row):
             name = opening["name"]
@@ -48,13 +48,13 @@ def blocks(path: Path, text: str) -> tuple[Block, ...]:
             opened[name] = at
             stack.append((name, at))
         elif closing := _CLOSE.fullmatch(row):
-            found.append(_closed(path, rows, at, closing["name"], stack))
+            complete.append(_closed(path, rows, at, closing["name"], stack))
         elif _LIKE.match(row):
             raise _wrong(path, at, 'not a valid tag; write # <paper2code name="X"> or # </paper2code name="X">')
     if stack:
         name, at = stack[-1]
         raise _wrong(path, at, f'the block "{name}" has no closing tag; add # </paper2code name="{name}"> after it')
-    return tuple(sorted(found, key=lambda block: block.start))
+    return tuple(sorted(complete, key=lambda block: block.start))
 
 
 def _closed(path: Path, rows: Sequence[str], at: int, name: str, stack: list[tuple[str, int]]) -> Block:

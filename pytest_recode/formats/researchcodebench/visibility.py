@@ -88,14 +88,14 @@ def _repeats(data: bytes, solutions: Sequence[set[str]]) -> bool:
 
 
 def _reached(start: Iterable[str], imports: Mapping[str, set[str]]) -> set[str]:
-    found: set[str] = set()
+    reached: set[str] = set()
     pending = list(start)
     while pending:
         path = pending.pop()
-        if path not in found:
-            found.add(path)
+        if path not in reached:
+            reached.add(path)
             pending.extend(imports.get(path, ()))
-    return found
+    return reached
 
 
 def _imports(path: str, data: bytes, files: Files) -> set[str]:
@@ -104,8 +104,8 @@ def _imports(path: str, data: bytes, files: Files) -> set[str]:
     if tree is None:
         return set()
     package = PurePosixPath(path).parent.parts
-    found: set[str] = set()
-    add: Callable[[Iterable[str]], None] = lambda name: found.update(_files_of(tuple(name), files))  # noqa: E731
+    files_imported: set[str] = set()
+    add: Callable[[Iterable[str]], None] = lambda name: files_imported.update(_files_of(tuple(name), files))  # noqa: E731
     add(package)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -117,7 +117,7 @@ def _imports(path: str, data: bytes, files: Files) -> set[str]:
             add(module)
             for alias in node.names:
                 add((*module, alias.name))
-    return found - {path}
+    return files_imported - {path}
 
 
 def _files_of(name: tuple[str, ...], files: Files) -> set[str]:
