@@ -41,17 +41,17 @@ _MOST_SHARDS = 10_000
 def parse_shard(text: str) -> Shard:
     """Read a text such as "3/8". Raises `ValueError` for any other text, and for numbers out of range."""
     match = re.fullmatch("([0-9]{1,5})/([0-9]{1,5})", text)
-    found = Shard(number=int(match[1]), count=int(match[2])) if match else None
-    if found is None or not 1 <= found.number <= found.count <= _MOST_SHARDS:
+    shard = Shard(number=int(match[1]), count=int(match[2])) if match else None
+    if shard is None or not 1 <= shard.number <= shard.count <= _MOST_SHARDS:
         raise ValueError(f"{text!r} is not a shard")
-    return found
+    return shard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The checked options of one run. Counts are at least 1, money is in US dollars, `fail_under` is in per cent.
 
-    `given`: the fields that the user set. A format or an agent may have other defaults for the rest.
+    `explicit`: the fields that the user set. A format or an agent may have other defaults for the rest.
     """
 
     models: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ class Settings:
     seed: int | None = None
     resume: bool = False
     replay_feedback: Path | None = None  # the directory of a run
-    given: frozenset[str] = frozenset()
+    explicit: frozenset[str] = frozenset()
 
 
 def decided_at_end(settings: Settings) -> bool:
@@ -125,7 +125,7 @@ FROM_STORED_RUN = (
 
 def for_format(settings: Settings, defaults: Mapping[str, Any]) -> Settings:
     """The settings with the defaults of a format or an agent, except for fields that the user set."""
-    unset = {name: value for name, value in defaults.items() if name not in settings.given}
+    unset = {name: value for name, value in defaults.items() if name not in settings.explicit}
     return replace(settings, **unset) if unset else settings
 
 

@@ -17,12 +17,12 @@ def laid(text: str, slot: Slot, answer: str) -> str:
     If all lines of the answer end in CRLF, its line ends are converted to those of the file.
     """
     rows = text.split("\n")
-    given = answer.removesuffix("\n").split("\n")
-    if all(row.endswith("\r") for row in given[:-1] or given):
-        given = [row.removesuffix("\r") for row in given]
+    lines = answer.removesuffix("\n").split("\n")
+    if all(row.endswith("\r") for row in lines[:-1] or lines):
+        lines = [row.removesuffix("\r") for row in lines]
     if slot.stop > slot.start and rows[slot.start].endswith("\r"):
-        given = [row if row.endswith("\r") else f"{row}\r" for row in given]
-    return "\n".join([*rows[: slot.start], *given, *rows[slot.stop :]])
+        lines = [row if row.endswith("\r") else f"{row}\r" for row in lines]
+    return "\n".join([*rows[: slot.start], *lines, *rows[slot.stop :]])
 
 
 def held(text: str, untouched: str, slot: Slot) -> str | None:

@@ -202,23 +202,23 @@ class Brief:
 
 def digest(parts: Parts) -> str:
     """A hash of everything in `parts` that an episode depends on: 32 hexadecimal digits."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for files in (parts.repo, parts.reference, parts.tests):
         for path in sorted(files):
-            found.update(f"{len(path)} {path} {len(files[path])} ".encode())
-            found.update(files[path])
+            hasher.update(f"{len(path)} {path} {len(files[path])} ".encode())
+            hasher.update(files[path])
     for text in (parts.instruction, parts.paper or "", repr(parts.feedback), repr(parts.slot), repr(parts.cases)):
-        found.update(f"{len(text)} {text}".encode(errors="surrogatepass"))
-    return found.hexdigest()[:32]
+        hasher.update(f"{len(text)} {text}".encode(errors="surrogatepass"))
+    return hasher.hexdigest()[:32]
 
 
 def files_digest(files: Files) -> str:
     """A hash of paths and contents: 32 hexadecimal digits."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for path in sorted(files):
-        found.update(f"{len(path)} {path} {len(files[path])} ".encode())
-        found.update(files[path])
-    return found.hexdigest()[:32]
+        hasher.update(f"{len(path)} {path} {len(files[path])} ".encode())
+        hasher.update(files[path])
+    return hasher.hexdigest()[:32]
 
 
 def brief(task: Task, parts: Parts, *, paper: bool = True) -> Brief:

@@ -189,7 +189,7 @@ def settings(config: pytest.Config) -> Settings:
     values["python"] = values["python"] or sys.executable
     given = frozenset(_field(option) for option in OPTIONS if _raw(config, option)[0] is not None)
     values["max_cost"], values["max_cost_of"] = values["max_cost"] or (None, ())
-    made = Settings(**values, given=given)
+    made = Settings(**values, explicit=given)
     return conflicts.checked(config, made)
 
 

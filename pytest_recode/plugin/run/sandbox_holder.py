@@ -78,7 +78,7 @@ class SandboxHolder:
         """Whether the user named an interpreter of this machine and no image."""
         settings = self._settings
         named = [each for each in self._collected.environments if each.name]
-        interpreters = "python" in settings.given or any(each.python for each in named)
+        interpreters = "python" in settings.explicit or any(each.python for each in named)
         return interpreters and not settings.image and not any(each.image for each in named)
 
     @property
