@@ -42,3 +42,15 @@ class CallDetails:
     timing: Timing = field(default_factory=Timing)
     replayed: bool = False
     recorded_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateLimit:
+    """Limits of the calls of one model. None: no limit, or for `concurrency` an adaptive one.
+
+    `rpm`: requests per minute. `tpm`: tokens per minute, prompt and completion. `concurrency`: calls at the same time.
+    """
+
+    rpm: int | None = None
+    tpm: int | None = None
+    concurrency: int | None = None

@@ -20,7 +20,7 @@ import yaml
 
 from pytest_recode.models.catalog import lacking
 from pytest_recode.models.table import resolve
-from pytest_recode.plugin.options import OPTIONS
+from pytest_recode.settings import OPTIONS
 from tests import nursery
 from tests.chat_server import Answer, ChatServer, Request
 from tests.plugin.conftest import FILES as TASK
@@ -135,7 +135,7 @@ def test_the_repository_s_own_files_are_valid(name: str) -> None:
 def test_both_play_the_same() -> None:
     commands = [script(name)[script(name).index("pytest ") :].split() for name in SCHEMAS]
     assert commands[0] == commands[1]
-    known = {option.flag for option in OPTIONS}
+    known = {option.flag for option in OPTIONS.values()}
     assert {part.partition("=")[0] for part in commands[0] if part.startswith("--recode-")} <= known
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_recode.plugin.options import OPTIONS
+from pytest_recode.settings import OPTIONS
 from tests import nursery
 from tests.chat_server import ChatServer, say
 from tests.plugin.conftest import FILES as TASK
@@ -43,7 +43,7 @@ def test_the_key_stands_in_the_paid_step_alone_and_options_exist() -> None:
     steps = [(name, step) for name, job in JOBS.items() for step in job["steps"] if "env" in step]
     assert [(name, list(step["env"])) for name, step in steps] == [("nightly", ["OPENAI_API_KEY"])]
     used = {part.partition("=")[0] for job in JOBS for text in scripts(job) for part in shlex.split(text)}
-    known = {option.flag for option in OPTIONS}
+    known = {option.flag for option in OPTIONS.values()}
     assert {part for part in used if part.startswith("--recode-")} <= known
 
 

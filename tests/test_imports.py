@@ -21,6 +21,7 @@ VALUES = {
     "owned_directory",
     "registered",
     "settings",
+    "shard",
     "slots",
     "stopping",
     "task",
@@ -421,5 +422,6 @@ def test_a_session_without_tasks_imports_nothing_heavy(tmp_path: Path) -> None:
         "pytest_recode.plugin.workers",
         "pytest_recode.plugin.workers.distributed",
         "pytest_recode.registered",
+        "pytest_recode.settings",
     }
     assert not modules & {"docker", "litellm", "yaml", "numpy"}

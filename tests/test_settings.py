@@ -8,70 +8,34 @@ from pathlib import Path
 
 from pytest_recode import records
 from pytest_recode.episode.setup import setup
-from pytest_recode.plugin.options import OPTIONS
 from pytest_recode.records.setup_record import SettingsRecord
-from pytest_recode.settings import FROM_STORED_RUN, NOT_COMPARED, Settings
+from pytest_recode.settings import FROM_STORED_RUN, NOT_COMPARED, OPTIONS, Settings
 
 SCHEMA = json.loads((Path(records.__file__).parent / "records.schema.json").read_text("utf-8"))
 
-IN_OTHER_FIELDS = {
-    "models": "model",
-    "feedbacks": "feedback",
-    "feedback_model": "feedback_model",
-    "agent": "agent",
-    "attempts": "attempt",
-    "shard": "shard",
-    "paper": "paper",
-    "ablation": "paper",
-    "sandbox": "sandbox",
-    "docker_hosts": "sandbox_host",
-    "seed": "turns",
-    "replay_feedback": "replay",
-}
-"""Settings that other fields of a record have, with the field."""
-OF_THE_RUN = {
-    "python",
-    "environments",
-    "out",
-    "max_cost",
-    "max_cost_of",
-    "limits",
-    "max_wait",
-    "cassette",
-    "cassette_mode",
-    "progress",
-    "models_file",
-    "resume",
-    "validate",
-    "validate_seeds",
-    "validate_json",
-    "watch",
-    "fail_under",
-    "baseline",
-    "fail_on",
-    "markdown",
-    "otel",
-    "given",
-}
-"""Settings that an episode does not depend on, or that every machine has its own values of."""
 
-
-def test_a_setting_has_the_default_of_its_option() -> None:
-    names = {"model": "models", "feedback": "feedbacks", "env": "environments", "limit": "limits"}
-    names |= {"docker-host": "docker_hosts"}
-    own = {each.name: each.default for each in fields(Settings)}
-    for option in OPTIONS:
-        if option.name in ("no-paper", "with-paper", "max-cost"):  # these have two fields each, or two options one
-            continue
-        assert own[names.get(option.name, option.name.replace("-", "_"))] == option.default, option.name
+def test_each_field_is_declared_with_one_option() -> None:
+    declared = [option.field for option in OPTIONS.values()]
+    assert len(set(declared)) == len(declared)
+    assert {each.name for each in fields(Settings)} - set(declared) == {"max_cost_of", "explicit"}
+    defaults = {each.name: each.default for each in fields(Settings)}
+    assert [option.name for option in OPTIONS.values() if defaults[option.field] != option.default] == []
 
 
 def test_a_setting_is_recorded_or_belongs_to_the_run() -> None:
     """Otherwise a run is resumed with another value, and reports pool episodes that differ in it."""
-    recorded = set(setup(Settings()))
-    unknown = {each.name for each in fields(Settings)} - recorded - IN_OTHER_FIELDS.keys() - OF_THE_RUN
-    assert not unknown, "add it to `setup` of episode/setup.py, or say here why not"
-    assert set(IN_OTHER_FIELDS.values()) <= SCHEMA["properties"].keys()
+    recorded = {option.field for option in OPTIONS.values() if option.recorded == "settings"}
+    assert set(setup(Settings())) == recorded | {"version", "researcher_prompt"}, (
+        "add it to SettingsRecord, or declare `recorded`"
+    )
+    elsewhere = {option.recorded for option in OPTIONS.values()} - {None}
+    assert elsewhere <= SCHEMA["properties"].keys()
+
+
+def test_an_option_names_options() -> None:
+    for option in OPTIONS.values():
+        assert {option.needs, *option.excluded_by} - {""} <= OPTIONS.keys()
+        assert all(OPTIONS[name].excludes_because for name in option.excluded_by)
 
 
 def test_recorded_settings_are_one_list() -> None:

@@ -18,7 +18,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from pytest_recode.plugin.options import OPTIONS
+from pytest_recode.settings import OPTIONS
 from tests import nursery
 from tests.test_ci_files import FILES, KEYS, checkout, lines, played_by
 
@@ -127,7 +127,7 @@ def commands() -> dict[str, list[str]]:
 
 
 def test_every_system_plays_the_same() -> None:
-    known = {option.flag for option in OPTIONS}
+    known = {option.flag for option in OPTIONS.values()}
     own = ("--recode-shard=", "--recode-out=", "--recode-sandbox=", "--junitxml=")
     same = {
         name: [word for word in words if not word.startswith(own) and word != "$resume"]

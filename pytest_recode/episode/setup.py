@@ -1,10 +1,11 @@
 """The facts and settings of a record, and the check that a resumed run has the same settings.
 
-Every setting that an episode depends on is listed in `setup`: resumed runs and reports compare runs by them.
+Every setting that an episode depends on is a field of SettingsRecord: resumed runs and reports compare runs by them.
 """
 
 from __future__ import annotations
 
+import typing
 from dataclasses import replace
 from typing import Any
 
@@ -22,26 +23,11 @@ from pytest_recode.settings import NOT_COMPARED, Settings, fixed
 
 def setup(settings: Settings) -> SettingsRecord:
     """The settings that an episode depends on and that are not part of its name."""
-    return {
-        "version": VERSION,
-        "turns": settings.turns,
-        "steps": settings.steps,
-        "memory_threshold": settings.memory_threshold,
-        "memory_keep": settings.memory_keep,
-        "search_model": settings.search_model,
-        "test_output": settings.test_output,
-        "temperature": settings.temperature,
-        "reindent": settings.reindent,
-        "call_seconds": settings.call_seconds,
-        "test_seconds": settings.test_seconds,
-        "api_base": settings.api_base,
-        "image": settings.image,
-        "feedback_from": settings.feedback_from,
-        "feedback_scope": settings.feedback_scope,
-        "feedback_code": settings.feedback_code,
-        "feedback_writer": settings.feedback_writer,
-        "researcher_prompt": prompts.VERSION,
-    }
+    others = {"version": VERSION, "researcher_prompt": prompts.VERSION}
+    return typing.cast(
+        "SettingsRecord",
+        {key: others[key] if key in others else getattr(settings, key) for key in SettingsRecord.__annotations__},
+    )
 
 
 def check_files(then: EpisodeFacts, plan: Plan, digest: str) -> None:

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pytest_recode.models import Caller, GatewayAddress
-from pytest_recode.settings import RateLimit
+from pytest_recode.usage import RateLimit
 
 TOKEN_PREFIX = "recode-"
 NUMBER = "recode_number"

@@ -30,7 +30,7 @@ from pytest_recode.models.table import Entry, key_variables, resolve
 from pytest_recode.records.ledger import FileLedger
 from pytest_recode.records.null_ledger import NullLedger
 from pytest_recode.records.run_directory import LEDGER
-from pytest_recode.settings import RateLimit
+from pytest_recode.usage import RateLimit
 
 Ask = Callable[[ProviderModel], Awaitable[Reply | Embedded]]
 Emit = Callable[[Event], None]

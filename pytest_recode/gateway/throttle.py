@@ -20,7 +20,7 @@ import random
 from collections import deque
 from dataclasses import dataclass, field
 
-from pytest_recode.settings import RateLimit
+from pytest_recode.usage import RateLimit
 
 MINUTE = 60.0
 SPACING = 0.1

@@ -14,7 +14,7 @@ from pytest_recode.records.merge_parts import Part
 from pytest_recode.records.record import EpisodeFacts
 from pytest_recode.records.run_directory import reading
 from pytest_recode.records.shard_file import FormatSettings, changed_lists
-from pytest_recode.settings import Shard
+from pytest_recode.shard import Shard
 
 _VECTORS = "retrieval/"
 """Files that several shards may have: each asks for the vectors of the repositories that it needs, which are equal for all."""

@@ -16,7 +16,7 @@ from pytest_recode.records.run_directory import CONTROLLER, RESULTS, reading, wr
 from pytest_recode.records.shard_file import SHARD_FILE, ShardFile
 from pytest_recode.records.transcript import name
 from pytest_recode.records.transcript_reader import first_line
-from pytest_recode.settings import Shard, parse_shard
+from pytest_recode.shard import Shard, parse_shard
 
 MERGED = "merged.json"
 """The file of a merged directory that names its parts."""

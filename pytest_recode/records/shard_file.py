@@ -15,7 +15,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.records import field_checks
 from pytest_recode.records.derived import Name, Number, Rule, check_of
 from pytest_recode.records.run_directory import replaced
-from pytest_recode.settings import parse_shard
+from pytest_recode.shard import parse_shard
 
 SHARD_FILE = "shard.json"
 SCHEMA = 1

@@ -14,7 +14,7 @@ from pytest_recode.gateway import GatewayConfig, caller_of, token
 from pytest_recode.gateway.events import dump_error, error_of
 from pytest_recode.models import Caller, GatewayAddress, Message, Reply, Tool, ToolCall, Usage
 from pytest_recode.models.chat_format import chat_request, completion, reply_of, request_body, request_of
-from pytest_recode.settings import RateLimit
+from pytest_recode.usage import RateLimit
 
 TEXT = st.text(max_size=30)
 CALLERS = st.builds(Caller, episode=TEXT, attempt=st.integers(1, 99))

@@ -14,7 +14,7 @@ from pytest_recode.gateway.events import Event
 from pytest_recode.gateway.throttle import Throttle
 from pytest_recode.models import Reply
 from pytest_recode.records.ledger import FileLedger
-from pytest_recode.settings import RateLimit
+from pytest_recode.usage import RateLimit
 
 from .simulated_time import run
 

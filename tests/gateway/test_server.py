@@ -24,7 +24,7 @@ from pytest_recode.gateway.connection import Connection, connected
 from pytest_recode.models import Caller, GatewayAddress, Message, ModelContext, Reply, Usage
 from pytest_recode.records.ledger import FileLedger
 from pytest_recode.records.null_ledger import NullLedger
-from pytest_recode.settings import RateLimit
+from pytest_recode.usage import RateLimit
 from tests.chat_server import Answer, ChatServer, Request, Script, dropped, fault, say
 from tests.messages import assert_message
 

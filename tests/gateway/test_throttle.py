@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_recode.gateway.throttle import MINUTE, SPACING, Throttle
-from pytest_recode.settings import RateLimit
+from pytest_recode.usage import RateLimit
 from tests.examples import examples
 
 from .simulated_time import run

@@ -176,6 +176,13 @@ def test_a_baseline_that_does_not_fit_is_one_line_before_anything_is_played(
     assert_line(page, "**failed**: nothing was played: ", "baseline.json", *named)
 
 
+def test_a_baseline_is_nothing_for_a_validation(recode: Run, make_task: MakeTask) -> None:
+    make_task()
+    result = recode("-n0", "--recode-baseline=x.json", "--recode-validate")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert_line("\n".join(result.errlines), "--recode-baseline", "no effect with --recode-validate", "leave one")
+
+
 @pytest.mark.parametrize(
     ("given", "named"),
     [
@@ -187,7 +194,6 @@ def test_a_baseline_that_does_not_fit_is_one_line_before_anything_is_played(
             ("--recode-baseline=tiny_agents.py", "--recode-fail-on=slower"),
             ("--recode-fail-on=slower", "any-lost-task", "cost:+20%"),
         ),
-        (("--recode-baseline=x.json", "--recode-validate"), ("--recode-baseline", "--recode-validate")),
     ],
 )
 def test_a_mistake_is_one_line(

@@ -24,8 +24,8 @@ from typing import Any
 import pytest
 
 from pytest_recode.cli import main
-from pytest_recode.plugin.options import OPTIONS
 from pytest_recode.sandboxes import control_groups
+from pytest_recode.settings import OPTIONS
 from tests.agents.vectors_server import embedded
 from tests.chat_server import Answer, ChatServer, Request, say
 
@@ -451,19 +451,19 @@ ALWAYS = {
 
 def test_the_help_has_the_default_of_every_option_that_has_one(pytester: pytest.Pytester) -> None:
     shown = " ".join("".join(pytester.runpytest("--help").outlines).split())
-    for option in OPTIONS:
-        if option.default not in (None, (), False, ""):
+    for option in OPTIONS.values():
+        if option.default not in (None, (), "") and not isinstance(option.default, bool):
             default = ", ".join(option.default) if isinstance(option.default, tuple) else f"{option.default}"
             expected = f"[default: {default.removesuffix('.0')}; ini: {option.ini}]"
             assert expected.replace(" ", "") in shown.replace(" ", "")
 
 
 def test_every_option_has_its_case() -> None:
-    assert set(CASES) == {option.name for option in OPTIONS}
+    assert set(CASES) == set(OPTIONS)
 
 
 def command_line(pytester: pytest.Pytester, given: dict[str, tuple[str, ...]]) -> list[str]:
-    flags = {option.name for option in OPTIONS if option.kind == "flag"}
+    flags = {option.name for option in OPTIONS.values() if option.kind in ("flag", "off")}
     return [
         f"--recode-{name}" if name in flags else f"--recode-{name}={value}"
         for name, values in given.items()

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_recode.plugin.collection.task_lists import of_directory, task_list
-from pytest_recode.settings import Shard, parse_shard
+from pytest_recode.shard import Shard, parse_shard
 from tests.examples import examples
 from tests.messages import assert_message
 

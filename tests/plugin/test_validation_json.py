@@ -105,7 +105,7 @@ def test_a_file_that_cannot_be_written_is_a_usage_error_before_anything_is_run(
         assert "collected" not in result.stdout.str()
     alone = recode("--recode-validate-json=x.json", "--recode-agent=reference")
     assert alone.ret == pytest.ExitCode.USAGE_ERROR
-    assert_line("\n".join(alone.errlines), "--recode-validate-json", "requires --recode-validate", "leave out")
+    assert_line("\n".join(alone.errlines), "--recode-validate-json", "only with --recode-validate", "leave out")
 
 
 def test_a_usage_error_leaves_the_last_file_alone(make_task: MakeTask, recode: Run, pytester: pytest.Pytester) -> None:

@@ -17,7 +17,8 @@ from pytest_recode.plugin.run.environments import placed
 from pytest_recode.plugin.run.session import run_of
 
 if TYPE_CHECKING:
-    from pytest_recode.settings import Settings, Shard
+    from pytest_recode.settings import Settings
+    from pytest_recode.shard import Shard
     from pytest_recode.task import Task
 
 

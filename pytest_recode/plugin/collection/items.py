@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pytest_recode.plugin.reports.report_data import ReportData, ValidationData
     from pytest_recode.records.record import ErrorRecord, Record
     from pytest_recode.records.run_files import RunFiles
-    from pytest_recode.settings import Settings, Shard
+    from pytest_recode.settings import Settings
+    from pytest_recode.shard import Shard
     from pytest_recode.task import Task
 
 MARGIN = 60.0

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from pytest_recode.formats import Format
     from pytest_recode.plugin.run.session import Run
     from pytest_recode.records.shard_file import FormatSettings, ShardFile
-    from pytest_recode.settings import Settings, Shard
+    from pytest_recode.settings import Settings
+    from pytest_recode.shard import Shard
     from pytest_recode.task import Task
 
 _OUTPUT = "recode_shard"

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_recode.settings import Shard
+from pytest_recode.shard import Shard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

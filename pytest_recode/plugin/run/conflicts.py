@@ -8,127 +8,30 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
-from pytest_recode.settings import FROM_STORED_RUN, ONE_STEP, Settings
+from pytest_recode.settings import ONE_STEP, OPTIONS, Option, Settings
 
 
 class Conflict(NamedTuple):
     """`options` have no effect in runs for which `where` is true. `words` is the message, with the given option as `{option}` and
-    fields of the settings; `without` are the values of fields that only the ini file sets."""
+    fields of the settings."""
 
     options: tuple[str, ...]
     where: Callable[[Settings], bool]
     words: str
-    without: Mapping[str, Any] = MappingProxyType({})
 
 
 _OF_MEMORY = ("memory-threshold", "memory-keep", "search-model")
-_OF_EPISODES = (
-    *("agent", "attempts", "turns", "steps", *_OF_MEMORY, "test-output", "feedback", "feedback-model", "feedback-from"),
-    *(
-        "no-paper",
-        "with-paper",
-        "temperature",
-        "max-cost",
-        "limit",
-        "max-wait",
-        "cassette",
-        "cassette-mode",
-        "api-base",
-        "out",
-        "resume",
-        "replay-feedback",
-    ),
-)
-_OF_STORED = (
-    *(field.replace("_", "-") for field in FROM_STORED_RUN if field != "paper"),
-    *("attempts", "feedback-model", "feedback-from", "no-paper", "with-paper"),
-)
-"""Settings that a replay takes from the original run."""
-
-_CONFLICTS = (
-    Conflict(
-        ("with-paper",),
-        lambda run: run.paper and not run.ablation,
-        "--recode-with-paper requires --recode-no-paper (together, they play each episode both ways): without both, prompts have the paper",
-    ),
-    Conflict(
-        _OF_STORED,
-        lambda run: run.replay_feedback is not None,
-        "--recode-{option} cannot be set with --recode-replay-feedback, which uses the stored run's: leave one of the two out",
-    ),
-    Conflict(
-        ("resume",),
-        lambda run: run.resume and run.out is None,
-        "--recode-resume requires the directory of a run: name it with --recode-out=DIR",
-        {"resume": False},
-    ),
-    Conflict(
-        ("model",),
-        lambda run: run.validate,
-        "--recode-validate calls no model: leave out --recode-model, or leave out --recode-validate to attempt the tasks",
-        {"models": ()},
-    ),
-    Conflict(
-        ("validate-seeds",),
-        lambda run: not run.validate,
-        "--recode-validate-seeds requires --recode-validate: add it, or leave out --recode-validate-seeds",
-        {"validate_seeds": 3},
-    ),
-    Conflict(
-        ("watch",),
-        lambda run: not run.validate,
-        "--recode-watch requires --recode-validate: add it, or leave out --recode-watch",
-        {"watch": False},
-    ),
-    Conflict(
-        ("validate-json",),
-        lambda run: not run.validate,
-        "--recode-validate-json requires --recode-validate: add it, or leave out --recode-validate-json",
-        {"validate_json": None},
-    ),
-    Conflict(
-        ("validate-seeds",),
-        lambda run: run.seed is not None,
-        "--recode-seed sets a single seed: leave out --recode-validate-seeds, or leave out --recode-seed",
-        {"validate_seeds": 3},
-    ),
-    Conflict(
-        ("fail-under",),
-        lambda run: run.validate,
-        "--recode-fail-under needs episodes, and --recode-validate plays none: leave one of the two out",
-        {"fail_under": None},
-    ),
-    Conflict(
-        ("baseline", "fail-on", "markdown", "otel"),
-        lambda run: run.validate or run.replay_feedback is not None,
-        "--recode-{option} is about episodes, and this run plays none: leave it out, or leave out --recode-validate and"
-        " --recode-replay-feedback",
-        {"baseline": None, "fail_on": ("worse",), "markdown": None, "otel": None},
-    ),
-    Conflict(
-        ("fail-on",),
-        lambda run: run.baseline is None,
-        "--recode-fail-on requires a baseline: name it with --recode-baseline=FILE",
-        {"fail_on": ("worse",)},
-    ),
-    Conflict(
-        _OF_EPISODES,
-        lambda run: run.validate,
-        "--recode-{option} needs episodes, and --recode-validate plays none: leave one of the two out",
-        {"feedback_model": None, "feedback_from": "auto", "max_cost": None, "max_cost_of": (), "cassette": None},
-    ),
+_OF_VALUES = (
     Conflict(
         ("model",),
         lambda run: run.agent in {"reference", "noop", "person"},
         "--recode-agent={run.agent} calls no model: leave out --recode-model, or choose --recode-agent=recode",
-        {"models": ()},
     ),
     Conflict(
         ("steps",),
@@ -155,30 +58,16 @@ _CONFLICTS = (
         ("feedback-model",),
         lambda run: run.feedbacks == ("none",),
         "--recode-feedback-model has nothing to write with --recode-feedback=none: leave one of the two out",
-        {"feedback_model": None},
-    ),
-    Conflict(
-        ("cassette-mode",),
-        lambda run: run.cassette is None,
-        "--recode-cassette-mode requires the directory of a cassette: name it with --recode-cassette=DIR",
-        {"cassette_mode": "auto"},
     ),
     Conflict(
         ("docker-host",),
         lambda run: bool(run.docker_hosts) and run.sandbox not in ("auto", "docker"),
         "--recode-docker-host has no effect with --recode-sandbox={run.sandbox}: leave one of the two out",
-        {"docker_hosts": ()},
-    ),
-    Conflict(
-        ("feedback-scope", "feedback-code", "feedback-writer"),
-        lambda run: run.feedback_model is None,
-        "--recode-{option} requires --recode-feedback-model: add it, or leave out --recode-{option}",
     ),
     Conflict(
         ("feedback-from",),
         lambda run: run.feedback_from != "auto" and run.feedbacks == ("none",),
         "--recode-feedback-from={run.feedback_from} has nothing to ask with --recode-feedback=none: leave one of the two out",
-        {"feedback_from": "auto"},
     ),
 )
 
@@ -193,16 +82,40 @@ def checked(config: pytest.Config, made: Settings) -> Settings:
         for arg in config.invocation_params.args
         if str(arg).startswith("--recode-")
     }
-    for conflict in _CONFLICTS:
-        if not conflict.where(made):
+    for option in OPTIONS.values():
+        if not (words := _without_effect(option, made)):
             continue
-        for option in conflict.options:
-            if option in typed:
-                raise pytest.UsageError(conflict.words.format(option=option, run=made))
-        made = replace(made, **conflict.without)
+        if option.name in typed:
+            raise pytest.UsageError(words)
+        more = {"max_cost_of": ()} if option.name == "max-cost" else {}
+        made = replace(made, **{option.field: option.default, **more})
     _check_researcher(config, made)
     _check_limited(made, typed)
     return made
+
+
+def _without_effect(option: Option, made: Settings) -> str:
+    """Why the option has no effect in a run with these settings, and what to do; "" if it has one."""
+    if option.needs and not _set(OPTIONS[option.needs], made):
+        metavar = OPTIONS[option.needs].metavar
+        needed = OPTIONS[option.needs].flag + (f"={metavar}" if metavar else "")
+        return f"{option.flag} has an effect only with {needed}: add it, or leave out {option.flag}"
+    for other in (OPTIONS[name] for name in option.excluded_by):
+        if _set(other, made):
+            return f"{option.flag} has no effect with {other.flag}, which {other.excludes_because}: leave one of the two out"
+    return next(
+        (
+            conflict.words.format(option=option.name, run=made)
+            for conflict in _OF_VALUES
+            if option.name in conflict.options and conflict.where(made)
+        ),
+        "",
+    )
+
+
+def _set(option: Option, made: Settings) -> bool:
+    """Whether the setting has another value than that of a run without the option."""
+    return bool(getattr(made, option.field) != option.default)
 
 
 def _check_limited(made: Settings, typed: set[str]) -> None:

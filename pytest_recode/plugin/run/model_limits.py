@@ -8,7 +8,7 @@ from dataclasses import fields
 
 import pytest
 
-from pytest_recode.settings import RateLimit
+from pytest_recode.usage import RateLimit
 
 _KEYS = tuple(field.name for field in fields(RateLimit))
 
