@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_recode.agents.conformance import check_agent
-from pytest_recode.formats.conformance import check_format
+from pytest_recode.agents.agent_conformance import check_agent
+from pytest_recode.formats.format_conformance import check_format
 from pytest_recode.inside.grading.equivalence import assert_equivalent
 from pytest_recode.inside.grading.unmodified import assert_unmodified
 from pytest_recode.sandboxes.conformance import check_sandbox

@@ -91,13 +91,13 @@ def _main(listener: socket.socket, path: str) -> Callable[[], None]:
 
         import pytest_recode
         from pytest_recode import agents, feedback, formats, gateway, metrics, models, oracle, render, sandboxes
-        from pytest_recode.gateway import process
+        from pytest_recode.gateway import supervisor
 
         for room in (pytest_recode, agents, feedback, formats, gateway, metrics, models, oracle, render, sandboxes):
             for module in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
                 if not module.ispkg and not module.name.endswith((".cli", ".__main__")):
                     importlib.import_module(module.name)
-    process.interpreter = _command(path)  # a session's gateway is a fork, too
+    supervisor.interpreter = _command(path)  # a session's gateway is a fork, too
     sys.modules[PLUGIN] = _plugin(path)
     for name, module in sys.modules.items():
         if "." not in name:  # or pytest warns of packages with plugins in them that it comes too late

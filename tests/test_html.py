@@ -30,16 +30,16 @@ from pytest_recode.metrics.transcripts import FROM_FILES, ReadTranscripts
 from pytest_recode.records.line_check import transcript_fault, verdict_fault
 from pytest_recode.records.record_check import fault
 from pytest_recode.records.transcript_turns import read_episode
+from pytest_recode.render.episode_text import View, painted
+from pytest_recode.render.episode_text import shown as show_lines
 from pytest_recode.render.html import build
 from pytest_recode.render.html.charts import charts
 from pytest_recode.render.html.episode_view import dedented
 from pytest_recode.render.html.figure_files import inline, png, svg
-from pytest_recode.render.html.levels import LEVELS_SAY
+from pytest_recode.render.html.level_texts import LEVELS_SAY
 from pytest_recode.render.html.names import labels
 from pytest_recode.render.html.page import files
-from pytest_recode.render.html.redaction import PARTS, Without
-from pytest_recode.render.show import View, painted
-from pytest_recode.render.show import shown as show_lines
+from pytest_recode.render.html.withheld import PARTS, Without
 from pytest_recode.render.words import essence
 from tests.messages import assert_message
 from tests.metrics import samples

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from pytest_recode.metrics.power import smallest, task_set
-from pytest_recode.models.client import list_price
+from pytest_recode.metrics.statistical_power import smallest, task_set
+from pytest_recode.models.litellm_client import list_price
 from pytest_recode.models.table import resolve
 from tests.messages import assert_line, assert_message
 from tests.metrics.samples import own_run, record, run, stats

@@ -22,8 +22,8 @@ from pytest_recode.faults import UserError
 from pytest_recode.records.episode_choice import episodes_of, matcher
 from pytest_recode.records.episode_ids import episode_ids
 from pytest_recode.records.transcript_turns import read_episode
-from pytest_recode.render.show import View, diff, painted
-from pytest_recode.render.show import shown as show_lines
+from pytest_recode.render.episode_text import View, diff, painted
+from pytest_recode.render.episode_text import shown as show_lines
 from tests.messages import assert_message
 from tests.projects import make_task
 

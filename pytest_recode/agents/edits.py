@@ -9,7 +9,7 @@ import difflib
 import re
 
 from pytest_recode.agents import Refused, Workspace
-from pytest_recode.agents.prompts import printable
+from pytest_recode.agents.prompt_texts import printable
 from pytest_recode.agents.target_checks import note_on_change
 
 MAX_COMPARED = 3_000

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from pytest_recode.agents.prompts import cut, fence_for, printable
+from pytest_recode.agents.prompt_texts import cut, fence_for, printable
 from pytest_recode.faults import ModelError, ModelFault
 from pytest_recode.models import Message, Model, Reply, Tool, ToolCall
 from pytest_recode.models.prompt_size import CHARACTERS, characters_of, room_in, tokens_of

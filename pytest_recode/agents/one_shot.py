@@ -1,6 +1,6 @@
 """`one-shot`: one model call per turn, no tools; the answer is the code. It measures the model without an agent.
 
-If a task asks for a part of a file, the answer is that part (`partial_file.py`). Later prompts contain all earlier answers and the
+If a task asks for a part of a file, the answer is that part (`slot_answer.py`). Later prompts contain all earlier answers and the
 feedback on them, as far as they fit (`memory.limit_of`). The oldest are left out first, and the prompt says so. A prompt that the model
 refuses as too long is sent again without any of them.
 
@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace, partial_file
+from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace, slot_answer
 from pytest_recode.agents.memory import MIN_REPEATED, limit_of
 from pytest_recode.agents.named_blocks import ExtractedFiles, files_in, missing
-from pytest_recode.agents.prompts import (
+from pytest_recode.agents.prompt_texts import (
     ROLE,
     brief_text,
     cut,
@@ -164,7 +164,7 @@ class OneShot:
             return ExtractedFiles(files={}, problems=(early,)), False
         if brief.slot is None:
             return files_in(reply.text, brief.targets, brief.interfaces), False
-        answer = partial_file.read(reply.text, brief, brief.slot, reindent=self.context.reindent)
+        answer = slot_answer.read(reply.text, brief, brief.slot, reindent=self.context.reindent)
         if answer.text is None:
             return ExtractedFiles(files={}, problems=(early,) if early else answer.problems), False
         return ExtractedFiles(files={brief.slot.path: answer.text}, problems=answer.problems), answer.reindented
@@ -178,8 +178,8 @@ class OneShot:
             task = f"{brief_text(brief)}\n\n{repository_text(brief)}\n\n{HOW.format(target=brief.targets[0])}\n\nThis is turn 1 of {self.context.turns}."
         else:
             role, task = (
-                partial_file.ROLE,
-                partial_file.prompt(brief, brief.slot),
+                slot_answer.ROLE,
+                slot_answer.prompt(brief, brief.slot),
             )  # as the benchmark asks, which knows no turns
         start = [Message(role="system", content=role), Message(role="user", content=clean(task))]
         if self.turn == 1:

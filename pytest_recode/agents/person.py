@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.agents import AgentContext, AgentKind, Refused, Terminal, Workspace, person_directory
-from pytest_recode.agents.prompts import brief_text, feedback_text
+from pytest_recode.agents.prompt_texts import brief_text, feedback_text
 from pytest_recode.agents.target_checks import not_python, untouched
 from pytest_recode.episode import Episode, Feedback, Move, Stop
 from pytest_recode.faults import Stopped

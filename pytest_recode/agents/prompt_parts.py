@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pytest_recode.agents.memory import size_of_tools
 from pytest_recode.agents.one_shot import repository_text
-from pytest_recode.agents.prompts import brief_sections, targets_text
+from pytest_recode.agents.prompt_texts import brief_sections, targets_text
 from pytest_recode.agents.recode_h import numbered
 from pytest_recode.agents.step_log import clean
 from pytest_recode.models import Message, Tool

@@ -25,7 +25,7 @@ from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Worksp
 from pytest_recode.agents.actions import Action, ProtocolError, Step, of_the_whole
 from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.memory import Entry, Memory, limit_of, size_of_tools
-from pytest_recode.agents.prompts import (
+from pytest_recode.agents.prompt_texts import (
     brief_text,
     budget_text,
     feedback_text,

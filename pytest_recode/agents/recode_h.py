@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace
 from pytest_recode.agents.actions import ProtocolError
-from pytest_recode.agents.prompts import MAX_NAMED, MAX_TARGET, budget_text, cut, no_room, printable
+from pytest_recode.agents.prompt_texts import MAX_NAMED, MAX_TARGET, budget_text, cut, no_room, printable
 from pytest_recode.agents.recode_h_memory import History
 from pytest_recode.agents.recode_h_protocol import SHAPE, Command, parse, reflection_of
 from pytest_recode.agents.retrieval import Retrieval, Searches

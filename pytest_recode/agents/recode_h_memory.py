@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pytest_recode.agents.memory import MAX_SUMMARY, message_of, quoted, summarised
-from pytest_recode.agents.prompts import cut
+from pytest_recode.agents.prompt_texts import cut
 from pytest_recode.models import Message, Model, Reply
 from pytest_recode.models.prompt_size import CHARACTERS
 from pytest_recode.records.checkpoint import typed_field

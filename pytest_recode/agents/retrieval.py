@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.agents import Waiting, Workspace, counted
-from pytest_recode.agents.prompts import cut
+from pytest_recode.agents.prompt_texts import cut
 from pytest_recode.agents.vectors import Vectors
 from pytest_recode.models import Embedder, Usage
 from pytest_recode.records.run_files import LOCAL, RunFiles

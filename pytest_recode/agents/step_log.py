@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_recode.agents.actions import ProtocolError, Step
 from pytest_recode.agents.forms import PARTS
-from pytest_recode.agents.prompts import cut
+from pytest_recode.agents.prompt_texts import cut
 from pytest_recode.agents.text_form import parts_of
 from pytest_recode.agents.tools import arguments_in
 from pytest_recode.models import Message, Reply, ToolCall

@@ -15,7 +15,7 @@ from pytest_recode.agents import CommandResult, Refused, Workspace
 from pytest_recode.agents.actions import Action
 from pytest_recode.agents.arguments import lines_of, seconds_of
 from pytest_recode.agents.edits import edit
-from pytest_recode.agents.prompts import cut, printable
+from pytest_recode.agents.prompt_texts import cut, printable
 from pytest_recode.agents.target_checks import note_on_change
 from pytest_recode.wording import some_of
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.agents import Waiting
-from pytest_recode.agents.prompts import cut
+from pytest_recode.agents.prompt_texts import cut
 from pytest_recode.faults import ModelError, ModelFault
 from pytest_recode.models import Embedder, Usage
 from pytest_recode.records.run_files import LOCAL, RunFiles

@@ -1,4 +1,4 @@
-"""The host's side of an agent's workspace: `inside/workspace/server.py` in a sandbox, launched when it is first needed."""
+"""The host's side of an agent's workspace: `inside/workspace/workspace_server.py` in a sandbox, launched when it is first needed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _REPLY = 64 << 20
 @cache
 def program() -> Program:
     """What runs in the sandbox; the sandbox itself adds `_recode.runtime` to it."""
-    return shipping.program("workspace", "workspace.server", persistent=True)
+    return shipping.program("workspace", "workspace.workspace_server", persistent=True)
 
 
 class SandboxWorkspace:

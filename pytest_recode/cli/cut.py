@@ -62,12 +62,12 @@ def _repetitions(text: str) -> int:
 
 def _cut(given: argparse.Namespace) -> tuple[str, int]:
     from pytest_recode.cli.command_sandbox import advice, sandbox_for
-    from pytest_recode.drafting import cutting, draft, report, repository
+    from pytest_recode.drafting import code_repository, cutting, draft, draft_report
     from pytest_recode.faults import SandboxError, UserError
     from pytest_recode.formats.directory import FORMAT, example
     from pytest_recode.task import Environment
 
-    repository.check_place(given.repository)
+    code_repository.check_place(given.repository)
     module, functions = _named(given.functions)
     task: Path = given.out or Path("tasks", functions[0])
     name = example.task_id(task)
@@ -87,7 +87,7 @@ def _cut(given: argparse.Namespace) -> tuple[str, int]:
     except (UserError, SandboxError) as error:
         raise UserError(advice(str(error))) from None
     if not found.cases:
-        return report.nothing_cut(found), 1
+        return draft_report.nothing_cut(found), 1
     made = draft.Draft(
         id=name,
         target=found.target,
@@ -96,14 +96,14 @@ def _cut(given: argparse.Namespace) -> tuple[str, int]:
         licence=found.licence,
         cases=found.cases,
         versions=found.versions,
-        checklist=report.checklist(found),
+        checklist=draft_report.checklist(found),
         canary=example.new_canary(),
     )
     files = draft.task_files(made)
     example.write_files(task, files)
     for each in FORMAT.load(task / FORMAT.manifest):
         each.load()
-    return report.written(found, str(task), list(files), CHECKS), 1 if found.refused else 0
+    return draft_report.written(found, str(task), list(files), CHECKS), 1 if found.refused else 0
 
 
 def _named(given: list[str]) -> tuple[str, list[str]]:

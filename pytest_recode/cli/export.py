@@ -41,7 +41,7 @@ def add_to(commands: Commands) -> None:
 def _export(given: argparse.Namespace) -> str:
     to = target(given.to)
     need_packages(f"pytest-recode export --to={given.to}", to.packages, to.extra)
-    from pytest_recode.export.reading import read
+    from pytest_recode.export.exported_episodes import read
     from pytest_recode.render.words import plural
 
     found = read(or_latest(given.runs), given.model, without_of(given.without))

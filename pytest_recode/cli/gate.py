@@ -31,9 +31,9 @@ def add_to(commands: Commands) -> None:
 def _gate(given: argparse.Namespace) -> tuple[str, int]:
     from pytest_recode.metrics import baseline
     from pytest_recode.metrics.fail_on import DEFAULT, conditions
-    from pytest_recode.metrics.gate import gate
+    from pytest_recode.metrics.gate_comparison import gate
     from pytest_recode.metrics.run_notes import unmerged
-    from pytest_recode.render import gate as shown
+    from pytest_recode.render import gate_lines as shown
 
     fail_on = conditions(given.fail_on or DEFAULT, "--fail-on")
     before = baseline.load(given.baseline)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pytest_recode.cli.subcommands import Commands
     from pytest_recode.metrics.attempt import Attempt, Snippet
     from pytest_recode.metrics.episode_tokens import EpisodeTokens
-    from pytest_recode.metrics.power import TaskSet
+    from pytest_recode.metrics.statistical_power import TaskSet
     from pytest_recode.models.table import Price
     from pytest_recode.render.report_power import Detectable
 
@@ -90,7 +90,7 @@ def _seed(value: str) -> int:
 
 def _check(given: argparse.Namespace) -> None:
     """Raises `UserError` for arguments that do not fit together."""
-    from pytest_recode.metrics.power import MOST_ATTEMPTS
+    from pytest_recode.metrics.statistical_power import MOST_ATTEMPTS
 
     if given.given:
         path = given.given[0]
@@ -110,7 +110,7 @@ def _check(given: argparse.Namespace) -> None:
 
 def _power(given: argparse.Namespace) -> str:
     from pytest_recode.cli import report_tables
-    from pytest_recode.metrics import difficulty, power
+    from pytest_recode.metrics import difficulty, statistical_power
     from pytest_recode.metrics.episode_tokens import mean_tokens
     from pytest_recode.render import report_power
     from pytest_recode.render.words import plural
@@ -126,14 +126,14 @@ def _power(given: argparse.Namespace) -> str:
             f"--runs={given.runs[0]}: no episode {'of --tasks ' if given.tasks else ''}has a verdict, so nothing is known of the tasks:"
             " give other runs, or --tasks alone"
         )
-    seed = power.SEED if given.seed is None else given.seed
+    seed = statistical_power.SEED if given.seed is None else given.seed
     answers = []
     for task_format, its in tasks.items():
         its_own = [one for one in of_tasks if one.row.format == task_format]
         known = difficulty.recorded(its_own)
         if found and (unknown := len(its) - len(known)):
             notes.append(f"--runs: no verdict on {plural(unknown, 'task')}, whose difficulty is assumed")
-        whole = power.task_set(its, known)
+        whole = statistical_power.task_set(its, known)
         found_with = _least_differences(whole, given, seed)
         answers += _detectable(task_format, len(its), whole.units, found_with, mean_tokens(its_own), given.points)
     if other := len({(one.row.format, one.task) for one in played} - {(one.row.format, one.task) for one in of_tasks}):
@@ -147,13 +147,13 @@ def _power(given: argparse.Namespace) -> str:
 
 def _least_differences(whole: TaskSet, given: argparse.Namespace, seed: int) -> dict[int, int | None]:
     """Number of attempts -> the smallest difference in points that is found; None if none is."""
-    from pytest_recode.metrics import power
+    from pytest_recode.metrics import statistical_power
 
     if not given.points:
-        return {number: power.smallest(whole, number, seed=seed) for number in given.attempts or _ATTEMPTS}
-    fewest = power.fewest_attempts(whole, given.points, seed=seed)
-    number = fewest or power.MOST_ATTEMPTS
-    points = power.smallest(whole, number, seed=seed)
+        return {number: statistical_power.smallest(whole, number, seed=seed) for number in given.attempts or _ATTEMPTS}
+    fewest = statistical_power.fewest_attempts(whole, given.points, seed=seed)
+    number = fewest or statistical_power.MOST_ATTEMPTS
+    points = statistical_power.smallest(whole, number, seed=seed)
     # Both are simulated, and may differ by a point
     return {number: min(points, given.points) if fewest and points else points}
 
@@ -221,7 +221,7 @@ def _recorded(played: Sequence[Attempt]) -> str:
 
 
 def _prices() -> dict[str, Price | None]:
-    from pytest_recode.models.client import list_price
+    from pytest_recode.models.litellm_client import list_price
     from pytest_recode.models.table import resolve
 
     return {model: list_price(resolve(model, {})) for model in _PRICED}

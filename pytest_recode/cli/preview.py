@@ -123,7 +123,7 @@ def _prompt(task: Task, task_format: Format, agent: str, protocol: str) -> str:
     from pytest_recode import registered
     from pytest_recode.episode.first_prompt import CHARACTERS, first_prompt
     from pytest_recode.models.chat_format import chat_request
-    from pytest_recode.render.preview import PromptView, prompt_text
+    from pytest_recode.render.task_preview import PromptView, prompt_text
     from pytest_recode.settings import Settings, as_played, for_format
 
     agents = registered.loaded("agents")
@@ -162,7 +162,7 @@ def _prompt(task: Task, task_format: Format, agent: str, protocol: str) -> str:
 
 def _answer(given: argparse.Namespace, task: Task) -> str:
     from pytest_recode.cli.command_sandbox import advice, opened
-    from pytest_recode.render.preview import AnswerView, answer_text
+    from pytest_recode.render.task_preview import AnswerView, answer_text
     from pytest_recode.validation.graded_answer import MARK, graded
 
     seed = _seed(given.seed)
@@ -186,7 +186,7 @@ def _answer(given: argparse.Namespace, task: Task) -> str:
 
 
 def _mutants(task: Task) -> str:
-    from pytest_recode.render.preview import mutants_text
+    from pytest_recode.render.task_preview import mutants_text
     from pytest_recode.validation.checks import proofs_of
     from pytest_recode.validation.mutants import mutants
 

@@ -127,7 +127,7 @@ def _share(value: str) -> float:
 def _report(given: argparse.Namespace) -> str:
     # Imported here, because --help and errors of argparse do not need these modules
     from pytest_recode.cli import report_tables
-    from pytest_recode.render import report, report_latex, report_pairs, report_table
+    from pytest_recode.render import report_latex, report_pairs, report_table, table_formats
 
     found = report_tables.rows_of(or_latest(given.files), given.model)
     gc.freeze()  # the attempts stay until the end, and no collection of garbage is to look at them again
@@ -177,7 +177,7 @@ def _report(given: argparse.Namespace) -> str:
             raise UserError("--format=csv writes one table: give --table once")
         for note in notes:
             _print_note(note)
-        return report.as_csv(chosen[0])
+        return table_formats.as_csv(chosen[0])
     if given.format == "latex":
         return report_latex.latex(chosen, notes)
     return as_text(chosen, notes, given.format)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
-    from pytest_recode.render.html.redaction import Without
+    from pytest_recode.render.html.withheld import Without
     from pytest_recode.render.report_table import Table
 
 _PARTS = ("tests", "reference", "prompts")
@@ -21,13 +21,13 @@ _PARTS = ("tests", "reference", "prompts")
 
 def as_text(tables: Sequence[Table], notes: Sequence[str], form: str) -> str:
     """Tables and notes in a `--format`: json, markdown, or text for the width of the terminal."""
-    from pytest_recode.render import report
+    from pytest_recode.render import table_formats
 
     if form == "json":
-        return report.as_json(tables, notes)
+        return table_formats.as_json(tables, notes)
     if form == "markdown":
-        return report.markdown(tables, notes)
-    return report.text(tables, notes, shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
+        return table_formats.markdown(tables, notes)
+    return table_formats.text(tables, notes, shutil.get_terminal_size().columns if sys.stdout.isatty() else None)
 
 
 def count(value: str) -> int:
@@ -78,7 +78,7 @@ def add_without(parser: argparse.ArgumentParser) -> None:
 
 def without_of(values: Sequence[str]) -> Without:
     """The parts that the values of `--without` name. Raises `UserError`."""
-    from pytest_recode.render.html.redaction import Without
+    from pytest_recode.render.html.withheld import Without
 
     parts = [part for value in values for part in value.split(",")]
     for part in parts:

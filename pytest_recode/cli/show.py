@@ -48,7 +48,7 @@ def add_to(commands: Commands) -> None:
 def _show(given: argparse.Namespace) -> str:
     from pytest_recode.records.episode_choice import choose, episodes_of, guess_of, names, tasks
     from pytest_recode.records.transcript_turns import read_episode
-    from pytest_recode.render.show import View, listed, painted, shown
+    from pytest_recode.render.episode_text import View, listed, painted, shown
 
     run, ids = _run_and_ids(given)
     if run.is_file():

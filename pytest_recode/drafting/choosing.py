@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from pytest_recode.drafting.code_repository import Closure, Module, Repository
 from pytest_recode.drafting.draft import Case, drawing_source, repository_files
 from pytest_recode.drafting.findings import Finding, hazards
 from pytest_recode.drafting.generators import NotDrawable, source_of
@@ -12,7 +13,6 @@ from pytest_recode.drafting.licences import Licence
 from pytest_recode.drafting.plans import PLANS, drawn_sizes, fixed_sizes
 from pytest_recode.drafting.recorded_values import Call, outline
 from pytest_recode.drafting.rehearsing import Rehearsal, Trial, rehearse
-from pytest_recode.drafting.repository import Closure, Module, Repository
 from pytest_recode.faults import UserError
 from pytest_recode.inside.recording.rehearsal import LEAST_SEEDS
 from pytest_recode.sandboxes import Sandbox

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_recode.drafting.choosing import by_reading, most_different, rehearsed, repeated
+from pytest_recode.drafting.code_repository import Closure, Module, Repository, closure, files_of, find
 from pytest_recode.drafting.draft import Case
 from pytest_recode.drafting.findings import Finding, hazards, kind_of_function
 from pytest_recode.drafting.licences import Licence, permitted
-from pytest_recode.drafting.programs import given_run, test_runs
+from pytest_recode.drafting.recorded_programs import given_run, test_runs
 from pytest_recode.drafting.recorded_values import Call
 from pytest_recode.drafting.recording import Recording, record
-from pytest_recode.drafting.repository import Closure, Module, Repository, closure, files_of, find
 from pytest_recode.faults import UserError
 from pytest_recode.sandboxes import Sandbox
 

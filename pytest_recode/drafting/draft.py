@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_recode.drafting.code_repository import Closure, Module, Repository
 from pytest_recode.drafting.licences import Licence
 from pytest_recode.drafting.recorded_values import Call
-from pytest_recode.drafting.repository import Closure, Module, Repository
 from pytest_recode.drafting.stubs import docstring, signature, stubbed
 from pytest_recode.formats.directory.example import as_yaml
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from pytest_recode.drafting.repository import Module, imports_of
+from pytest_recode.drafting.code_repository import Module, imports_of
 from pytest_recode.drafting.stubs import Function, functions_of
 
 

@@ -98,7 +98,7 @@ class Call:
 
 
 def read_call(message: Any, functions: tuple[str, ...]) -> Call:
-    """A call as `inside/recording/recorder.py` reports it. Raises `Unreadable`."""
+    """A call as `inside/recording/call_recorder.py` reports it. Raises `Unreadable`."""
     try:
         function = message["function"]
         if function not in functions:

@@ -66,7 +66,7 @@ def record(
         "most": most,
     }
     shown = shown_command(command)
-    connection = sandbox.launch(program("call-recorder", "recording.recorder"), Environment(), LIMITS)
+    connection = sandbox.launch(program("call-recorder", "recording.call_recorder"), Environment(), LIMITS)
     calls: list[Call] = []
     try:
         deadline = time.monotonic() + SENDING_SECONDS

@@ -15,8 +15,8 @@ from pytest_recode.episode import Feedback, Policy, Researcher, Turn
 from pytest_recode.episode.stored_turns import Replay
 from pytest_recode.faults import GraderError, ModelError, SandboxError, UserError
 from pytest_recode.feedback import test_output
+from pytest_recode.feedback.human_researcher import Ask, by_person
 from pytest_recode.feedback.model_answers import Style
-from pytest_recode.feedback.person import Ask, by_person
 from pytest_recode.feedback.researcher import researcher
 from pytest_recode.gateway.client import grading_seed
 from pytest_recode.models import (

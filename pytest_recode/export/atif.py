@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_recode.export.conversation import ConversationMessage, conversation
 from pytest_recode.export.target import (
     ExportedEpisode,
     Target,
@@ -22,6 +21,7 @@ from pytest_recode.export.target import (
     new_files,
     verdict,
 )
+from pytest_recode.export.transcript_messages import ConversationMessage, conversation
 
 if TYPE_CHECKING:
     from pytest_recode.records.record import UsageRecord

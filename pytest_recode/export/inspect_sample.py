@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_recode.export.conversation import ConversationMessage, conversation
 from pytest_recode.export.target import ExportedEpisode, clean, counted_usage, file_name, iso, solved, verdict
+from pytest_recode.export.transcript_messages import ConversationMessage, conversation
 
 if TYPE_CHECKING:
     from inspect_ai.event import Event

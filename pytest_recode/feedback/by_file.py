@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pytest_recode.faults import UserError
-from pytest_recode.feedback.person import Ask, Request, Words
+from pytest_recode.feedback.human_researcher import Ask, Request, Words
 from pytest_recode.records.run_directory import subdirectory, writing
 
 POLL = 0.25

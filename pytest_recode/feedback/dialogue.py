@@ -14,9 +14,9 @@ from pathlib import Path
 
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.faults import UserError
+from pytest_recode.feedback.human_researcher import Request, Words
 from pytest_recode.feedback.levels import cut
 from pytest_recode.feedback.model_answers import MEANINGS, WORDS
-from pytest_recode.feedback.person import Request, Words
 from pytest_recode.records.run_directory import replaced, subdirectory
 
 HELP = """\

@@ -1,7 +1,7 @@
 """The gateway: one process per run that calls all models, for all workers.
 
 It alone holds litellm, API keys, prices, the run's ledger and rate limits. Workers send requests over a Unix socket (`client.py`), in
-OpenAI's chat completions format. The controlling process starts the gateway, restarts it if it dies, and ends it (`process.py`).
+OpenAI's chat completions format. The controlling process starts the gateway, restarts it if it dies, and ends it (`supervisor.py`).
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from pytest_recode.gateway import GatewayConfig
-from pytest_recode.gateway.process import CLOSE, ERRORS
 from pytest_recode.gateway.server import Gateway, serve
+from pytest_recode.gateway.supervisor import CLOSE, ERRORS
 from pytest_recode.stopping import AWAITED
 
 

@@ -25,10 +25,10 @@ from typing import Any, TypedDict
 from pytest_recode.faults import UserError
 from pytest_recode.gateway import FIRST_TURN, TURN
 from pytest_recode.models import Caller, Timing
-from pytest_recode.records.derived import Name, Number, check_of
 from pytest_recode.records.results import parse_json
 from pytest_recode.records.run_directory import ANSWERS, Lines, reading
 from pytest_recode.records.transcript import name as transcript_name
+from pytest_recode.records.typed_schema import Name, Number, check_of
 
 
 class _Line(TypedDict):

@@ -22,7 +22,7 @@ from pytest_recode.gateway.kept_answers import KeptAnswer, KeptAnswers, Place, p
 from pytest_recode.gateway.throttle import Throttle
 from pytest_recode.models import Caller, Embedded, ModelContext, Reply
 from pytest_recode.models.chat_format import completion, usage_json
-from pytest_recode.models.client import highest_cost, litellm, takes_temperature
+from pytest_recode.models.litellm_client import highest_cost, litellm, takes_temperature
 from pytest_recode.models.provider import ProviderModel, check, provider_model
 from pytest_recode.models.redaction import known_secrets, redacted, redacted_json
 from pytest_recode.models.served_models import with_served_window

@@ -1,6 +1,6 @@
 """Baseline: the outcomes of a run by task and attempt, as a small sorted file that is committed and reviewed as a diff.
 
-`pytest-recode bless` writes it, and gates (`metrics/gate.py`) compare a later run with it. The outcomes of a run are read into the same values.
+`pytest-recode bless` writes it, and gates (`metrics/gate_comparison.py`) compare a later run with it. The outcomes of a run are read into the same values.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pytest_recode.metrics.attempt import Attempt, Row, Snippet
 from pytest_recode.metrics.reading import read
 from pytest_recode.metrics.rows import rows
 from pytest_recode.metrics.run_notes import unended
-from pytest_recode.records.derived import Count, Name, NonNegative, Number, check_of, one_of
 from pytest_recode.records.results import parse_json
+from pytest_recode.records.typed_schema import Count, Name, NonNegative, Number, check_of, one_of
 
 SCHEMA = 1
 _BLESS = "write it with `pytest-recode bless RUN -o baseline.json`"

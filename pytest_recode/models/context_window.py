@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pytest_recode.models.client import litellm
+from pytest_recode.models.litellm_client import litellm
 
 _SMALLEST, _LARGEST = 128, 10**8
 """Tokens of a window; other numbers are taken for something else."""

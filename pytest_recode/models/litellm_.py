@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_recode.models import Embedded, Ledger, Message, ModelContext, Reply, Tool
 from pytest_recode.models.chat_format import chat_request
-from pytest_recode.models.client import litellm
+from pytest_recode.models.litellm_client import litellm
 from pytest_recode.models.provider import ProviderModel, check, provider_model
 from pytest_recode.models.retry import Retries
 from pytest_recode.models.served_models import with_served_window

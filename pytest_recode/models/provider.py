@@ -16,13 +16,13 @@ from typing import Any, Protocol, TypeVar
 from pytest_recode.faults import ModelError, ModelFault, UserError
 from pytest_recode.models import Embedded, Ledger, ModelContext, Reach, Reply, Usage
 from pytest_recode.models.address import is_local
-from pytest_recode.models.answers import failed_choice, opaque_of, text_of, tool_calls
 from pytest_recode.models.chat_format import ChatRequest, response_format
-from pytest_recode.models.client import answer_limit, cost, litellm, priced, timeout, vectors_of, window, within
 from pytest_recode.models.context_window import too_long_step
 from pytest_recode.models.environment import check_connections, usable_key
+from pytest_recode.models.litellm_client import answer_limit, cost, litellm, priced, timeout, vectors_of, window, within
 from pytest_recode.models.no_connection import speaks_tls, without_password
 from pytest_recode.models.providers import NO_KEY, entry_of
+from pytest_recode.models.response_choice import failed_choice, opaque_of, text_of, tool_calls
 from pytest_recode.models.retry import Failure, Retries, failure, request_step, unknown_step, wants_tls
 from pytest_recode.models.table import Entry
 from pytest_recode.records.cost_limits import unpriced

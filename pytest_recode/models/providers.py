@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from pytest_recode.faults import UserError
 from pytest_recode.models import ModelContext, catalog
-from pytest_recode.models.client import check_release, litellm
+from pytest_recode.models.litellm_client import check_release, litellm
 from pytest_recode.models.retirement import check_retirement
 from pytest_recode.models.table import Entry, resolve
 from pytest_recode.records.cost_limits import unpriced

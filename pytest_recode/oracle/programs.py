@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_recode.sandboxes.shipping import program
 from pytest_recode.task import Files
 
-CANDIDATE = program("candidate", "candidate.server")
+CANDIDATE = program("candidate", "candidate.candidate_server")
 GRADER = program("grader", "separate_grader.main")
 SHARED_PYTEST = program("shared-pytest", "shared_grader.pytest_runner")
 SHARED_BESIDE = program("shared-beside", "shared_grader.in_repo_runner")

@@ -1,6 +1,6 @@
 """Shared judging: tests that import the target run in one process with it, and the verdict says so (`isolation: shared`).
 
-Runs on the host; `inside/shared_grader/judge.py` is the other end. Each of its messages carries the token of the
+Runs on the host; `inside/shared_grader/shared_judge.py` is the other end. Each of its messages carries the token of the
 grading. A message without it was written by the candidate.
 """
 

@@ -18,7 +18,6 @@ from typing import Any, TypedDict, cast
 from pytest_recode.episode import Feedback, Turn
 from pytest_recode.faults import UserError
 from pytest_recode.records.checkpoint import Changes, Checkpoint, StoredEpisode
-from pytest_recode.records.derived import Base64, Name, NamedFile, Number, check_of
 from pytest_recode.records.run_files import LOCAL, RunFiles
 from pytest_recode.records.stored_values import (
     StoredFeedback,
@@ -31,6 +30,7 @@ from pytest_recode.records.stored_values import (
     load_move,
     load_verdict,
 )
+from pytest_recode.records.typed_schema import Base64, Name, NamedFile, Number, check_of
 
 MAX_CONTENTS = 64 << 20
 """Bytes of contents of a workspace's files that are stored of an episode. Beyond them, a checkpoint has the targets alone."""

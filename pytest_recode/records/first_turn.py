@@ -18,8 +18,8 @@ from pytest_recode.clock import Clock, Wait
 from pytest_recode.faults import UserError
 from pytest_recode.records.checkpoint import Checkpoint
 from pytest_recode.records.checkpoint_file import StoredCheckpoint, dump, load
-from pytest_recode.records.derived import Name, check_of
 from pytest_recode.records.run_files import LOCAL, RunFiles
+from pytest_recode.records.typed_schema import Name, check_of
 
 
 class _FirstTurnFile(StoredCheckpoint):

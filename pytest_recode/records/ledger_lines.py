@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, final
 
 from pytest_recode.faults import ModelFault
-from pytest_recode.records.derived import Count, check_of, one_of
+from pytest_recode.records.typed_schema import Count, check_of, one_of
 
 
 class Reach(StrEnum):

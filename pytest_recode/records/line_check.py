@@ -10,7 +10,6 @@ from collections.abc import Container, Mapping
 from typing import Any
 
 from pytest_recode.records import record_check
-from pytest_recode.records.derived import check_of
 from pytest_recode.records.stored_values import StoredVerdict
 from pytest_recode.records.transcript_lines import (
     AnyLine,
@@ -21,6 +20,7 @@ from pytest_recode.records.transcript_lines import (
     RetryLine,
     UsageLine,
 )
+from pytest_recode.records.typed_schema import check_of
 
 _TYPES: Mapping[str, Any] = {
     "episode": EpisodeLine,

@@ -1,4 +1,4 @@
-"""Read the directories of shards before `merge.py` makes them one run. Called by `pytest-recode merge`; only reads."""
+"""Read the directories of shards before `merged_run.py` makes them one run. Called by `pytest-recode merge`; only reads."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Mapping
 from enum import Enum
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints, is_typeddict
 
-from pytest_recode.records.derived import fields
+from pytest_recode.records.typed_schema import fields
 
 T = TypeVar("T")
 

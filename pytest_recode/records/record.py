@@ -1,7 +1,7 @@
 """The record of an episode: one line of results.jsonl (schema 1), as types and as functions that make its parts.
 
 The types are the only definition of the format. The check of a record that is read (`record_check.py`), the schema
-`records.schema.json` and the page docs/reference/record-fields.md are derived from them (`derived.py`). Keys that records of earlier
+`records.schema.json` and the page docs/reference/record-fields.md are derived from them (`typed_schema.py`). Keys that records of earlier
 versions lack are `NotRequired`. Transcripts and checkpoints store more of each turn (`stored_values.py`). Values are plain JSON types,
 because pytest-xdist sends records from workers to the controller.
 """
@@ -13,7 +13,9 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from pytest_recode.episode import Turn
 from pytest_recode.records import field_checks
-from pytest_recode.records.derived import (
+from pytest_recode.records.plain import dump
+from pytest_recode.records.setup_record import DateFacts, SettingsRecord
+from pytest_recode.records.typed_schema import (
     REMEMBERED,
     Count,
     Cutoff,
@@ -29,8 +31,6 @@ from pytest_recode.records.derived import (
     one_of,
     whole_number,
 )
-from pytest_recode.records.plain import dump
-from pytest_recode.records.setup_record import DateFacts, SettingsRecord
 from pytest_recode.usage import Usage
 
 SCHEMA = 1

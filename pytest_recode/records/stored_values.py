@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Annotated, NotRequired, TypedDict
 
 from pytest_recode.episode import Feedback, Move
-from pytest_recode.records.derived import Count, Level, Number, Seed, one_of
 from pytest_recode.records.plain import dump, load
 from pytest_recode.records.record import AuditRecord, FeedbackItemRecord, UsageRecord
+from pytest_recode.records.typed_schema import Count, Level, Number, Seed, one_of
 from pytest_recode.usage import Usage
 from pytest_recode.verdict import Verdict
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_recode.render.report import caption, folded_columns, notes_of
 from pytest_recode.render.report_table import Table
 from pytest_recode.render.report_width import LEFT
+from pytest_recode.render.table_formats import caption, folded_columns, notes_of
 from pytest_recode.verdict import legible
 
 _HEAD = "% needs \\usepackage{booktabs}\n"

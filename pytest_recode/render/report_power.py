@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_recode.metrics import difficulty, power
+from pytest_recode.metrics import difficulty, statistical_power
 from pytest_recode.metrics.episode_tokens import EpisodeTokens
 from pytest_recode.render.report_table import Column, Table, columns, listed
 from pytest_recode.render.words import plural
@@ -36,7 +36,7 @@ def table(results: Sequence[Detectable], *, seed: int, recorded: str, simulated:
     priced = dict.fromkeys(model for one in results for model, cost in one.costs.items() if cost is not None)
     return Table(
         name="power",
-        title=f"Smallest difference of solved episodes that is found with a probability of {100 * power.POWER} %",
+        title=f"Smallest difference of solved episodes that is found with a probability of {100 * statistical_power.POWER} %",
         columns=(
             *(columns("text", format="benchmark") if several else ()),
             Column(key="units", head="test by", fold=not several),
@@ -65,10 +65,10 @@ def _notes(results: Sequence[Detectable], seed: int, recorded: str, simulated: b
     for noun in dict.fromkeys(_noun(one) for one in results if one.points is None):
         yield (
             f"points -: no difference is found, because even if one model solves everything and the other nothing, p is not below 0.05;"
-            f" add {noun}: at least {power.LEAST_UNITS} are needed"
+            f" add {noun}: at least {statistical_power.LEAST_UNITS} are needed"
         )
     yield (
-        f"found: the verdict of pytest-recode gate is better (p < 0.05, one comparison); {power.SIMULATIONS:,} simulated comparisons"
+        f"found: the verdict of pytest-recode gate is better (p < 0.05, one comparison); {statistical_power.SIMULATIONS:,} simulated comparisons"
         f" for each difference, seed {seed}"
     )
     yield f"difficulties: {recorded or _assumed()}"
@@ -90,8 +90,8 @@ def _noun(one: Detectable) -> str:
 def _on_asked(one: Detectable, of: str) -> str:
     if one.points is None or one.points > (one.asked or 0):
         return (
-            f"--points={one.asked}{of}: is not found with up to {power.MOST_ATTEMPTS} attempts: more {_noun(one)} are needed"
-            + (f", at least {power.LEAST_UNITS}" if one.points is None else ", or a larger difference")
+            f"--points={one.asked}{of}: is not found with up to {statistical_power.MOST_ATTEMPTS} attempts: more {_noun(one)} are needed"
+            + (f", at least {statistical_power.LEAST_UNITS}" if one.points is None else ", or a larger difference")
         )
     return f"--points={one.asked}{of}: {plural(one.attempts, 'attempt')} at each task, the smallest number that finds this difference"
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_recode.metrics.validation import TaskFindings, by_task
+from pytest_recode.render.mutant_survivors import survivor_lines
 from pytest_recode.render.summary_tables import table
-from pytest_recode.render.survivors import survivor_lines
 from pytest_recode.render.words import plural, share
 from pytest_recode.verdict import legible
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_recode.metrics.budget import BudgetEnd
+from pytest_recode.metrics.budget_end import BudgetEnd
 from pytest_recode.records.episode_summary import EpisodeSummary
 from pytest_recode.records.record import CaseRecord, EpisodeFacts, Record, TurnRecord, cause, main_line
 from pytest_recode.records.run_files import LOCAL, RunFiles

@@ -1,7 +1,7 @@
 """The process sandbox: limits without isolation. Used only if the user asks for it, or if the run executes only this project's code.
 
 It uses the same warm parents as bubblewrap, without namespaces: a program can access the files, the network and the processes of this
-machine as the user who runs pytest. If that is root, each launch has an unprivileged user of its own (`unprivileged.py`), because
+machine as the user who runs pytest. If that is root, each launch has an unprivileged user of its own (`unprivileged_users.py`), because
 root could end every process of the machine. It does have an environment without inherited variables, a directory of its own, and limits of
 memory, processes, file size and descriptors, and all its processes end with it.
 """
@@ -23,7 +23,7 @@ from pytest_recode.sandboxes.fork_server_pool import Parents
 from pytest_recode.sandboxes.interpreters import environment_variables, interpreter
 from pytest_recode.sandboxes.leftovers import MARK, mark, reap_directories, reap_processes
 from pytest_recode.sandboxes.shipping import WarmKey
-from pytest_recode.sandboxes.unprivileged import problem, users
+from pytest_recode.sandboxes.unprivileged_users import problem, users
 from pytest_recode.sandboxes.warm import WarmParent, start_parent
 from pytest_recode.task import Environment, Limits
 

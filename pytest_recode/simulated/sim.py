@@ -16,14 +16,14 @@ from random import Random
 from typing import Any
 
 from pytest_recode.agents.actions import Action, Step
-from pytest_recode.agents.prompts import fence_for
+from pytest_recode.agents.prompt_texts import fence_for
 from pytest_recode.agents.text_form import HAND_IN, render
 from pytest_recode.faults import UserError
 from pytest_recode.feedback.levels import FIRST_LINE, corrections
 from pytest_recode.models import Ledger, Message, ModelContext, ModelKind, Reply, Tool, Usage
 from pytest_recode.program.interfaces import file_of, path_within
 from pytest_recode.program.source import tree_of
-from pytest_recode.simulated import parts
+from pytest_recode.simulated import slot_edits
 from pytest_recode.simulated.mutations import Definition, mutated
 from pytest_recode.simulated.patching import find, lay_in, replaced, source_of
 from pytest_recode.slots import held
@@ -139,7 +139,7 @@ class SimModel:
                 texts[file], broken[interface] = wrong, place
         slot, random = self.parts.slot, self._random("first", _PART)
         if slot is not None and slot.path in texts and random.random() >= self.skill.right:
-            part = parts.broken(self.parts, random, self.skill.slips)
+            part = slot_edits.broken(self.parts, random, self.skill.slips)
             if part is not None:
                 texts[slot.path], broken[_PART] = part, (slot.path, ())
         return Work(texts=texts, broken=broken, changed=tuple(texts), turn=1)
@@ -166,7 +166,7 @@ class SimModel:
                 continue
             part = self.parts.slot is not None and correction.file == self.parts.slot.path
             if part:
-                better = parts.corrected(self.parts, correction.code)
+                better = slot_edits.corrected(self.parts, correction.code)
             else:
                 path = path_within(correction.interface, correction.file)
                 better = lay_in(texts[correction.file], correction.code, path)

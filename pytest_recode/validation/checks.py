@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from random import Random
 
-from pytest_recode.simulated.parts import broken
+from pytest_recode.simulated.slot_edits import broken
 from pytest_recode.slots import emptied
 from pytest_recode.task import Files, Parts, ProofPart, Proofs, Task, WrongAnswer
 from pytest_recode.validation.brief import brief_findings

@@ -12,9 +12,9 @@ from pytest_recode.task import Task, WrongAnswer
 from pytest_recode.validation.checks import Answer, Check, proofs_of
 from pytest_recode.validation.gradings import CommonGrader, Gradings, failing
 from pytest_recode.validation.handed_on import handed_on
+from pytest_recode.validation.missing_requirements import unmet
 from pytest_recode.validation.mutation_check import check_mutants, untried
 from pytest_recode.validation.problems import any_about, exceeds_a_limit, is_about, problem_of, unknown_cases
-from pytest_recode.validation.requirements import unmet
 from pytest_recode.validation.result import Difference, Validation
 from pytest_recode.validation.seeds import differing
 from pytest_recode.validation.sentences import unquoted

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_recode.agents.actions import Action
 from pytest_recode.agents.forms import FORMS
-from pytest_recode.agents.prompts import CRLF, ESCAPED, targets_text
+from pytest_recode.agents.prompt_texts import CRLF, ESCAPED, targets_text
 from pytest_recode.agents.tool_execution import MAX_RESULT, MAX_RESULTS, Result, execute
 from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.task import Limits

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_recode.agents import memory, one_shot, prompts, recode_h, retrieval, step_log, tool_execution
+from pytest_recode.agents import memory, one_shot, prompt_texts, recode_h, retrieval, step_log, tool_execution
 from pytest_recode.agents.actions import Action, Step
 from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.named_blocks import files_in
@@ -50,7 +50,7 @@ def test_the_table_of_actions_is_complete() -> None:
         f"{memory.MAX_TOKENS_UNKNOWN:,} if the window is unknown",
         f"Results over {tool_execution.MAX_RESULT:,} characters ({tool_execution.MAX_RESULTS:,} for all results of an answer)",
         f"answers over {step_log.MAX_REMEMBERED:,} and targets over",
-        f"{prompts.MAX_TARGET:,} are shortened",
+        f"{prompt_texts.MAX_TARGET:,} are shortened",
         f"up to {one_shot.MAX_REPOSITORY:,} characters",
         f"five best results is shown up to {retrieval.MAX_SHOWN:,} characters",
         "threshold {memory_threshold} and tail {memory_keep}".format(**recode_h.DEFAULTS),

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from pytest_recode.agents import AgentKind, recode
 from pytest_recode.agents.one_shot import KIND
-from pytest_recode.agents.partial_file import read
-from pytest_recode.agents.prompts import FOR_THE_BLOCK
+from pytest_recode.agents.prompt_texts import FOR_THE_BLOCK
+from pytest_recode.agents.slot_answer import read
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.slots import emptied, held, laid, parses, reindented
 from pytest_recode.task import Brief, Slot

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_recode.drafting.code_repository import closure, files_of, find
 from pytest_recode.drafting.findings import hazards
 from pytest_recode.drafting.licences import permitted
-from pytest_recode.drafting.repository import closure, files_of, find
 from pytest_recode.drafting.stubs import stubbed
 from tests import repositories
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from pytest_recode.export.reading import read
+from pytest_recode.export.exported_episodes import read
 from pytest_recode.export.target import ExportedEpisode, file_name
 from pytest_recode.export.targets import TARGETS, target
 from pytest_recode.faults import UserError
-from pytest_recode.render.html.redaction import Without
+from pytest_recode.render.html.withheld import Without
 from tests.export.collector import Collector
 from tests.export.conftest import records, rewrite, transcript
 from tests.messages import assert_message

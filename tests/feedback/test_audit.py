@@ -15,8 +15,8 @@ import pytest
 from pytest_recode.episode import Audit, Feedback, FeedbackItem, Turn
 from pytest_recode.feedback import prompts
 from pytest_recode.feedback.audit import MARK, TEST_NAME, audited, cuts, leaks_of, secrets
+from pytest_recode.feedback.human_researcher import Request, Words, by_person
 from pytest_recode.feedback.model_answers import WORDS
-from pytest_recode.feedback.person import Request, Words, by_person
 from pytest_recode.feedback.researcher import drafted, in_words, recut, researcher
 from pytest_recode.models import Usage
 from pytest_recode.records.checkpoint import Checkpoint

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback.dialogue import dialogue
-from pytest_recode.feedback.person import Request, Words
+from pytest_recode.feedback.human_researcher import Request, Words
 
 DRAFTS = tuple(
     FeedbackItem(interface=name, category="T2", description="d", analysis="a", suggestion="s", correction="")

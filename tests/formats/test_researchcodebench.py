@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.faults import UserError
-from pytest_recode.formats.conformance import check_format
+from pytest_recode.formats.format_conformance import check_format
 from pytest_recode.formats.researchcodebench import FORMAT
 from pytest_recode.slots import emptied, held, laid, original, parses
 from pytest_recode.task import Task, brief

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from pytest_recode.gateway import GatewayConfig, process, token
+from pytest_recode.gateway import GatewayConfig, supervisor, token
 from pytest_recode.gateway.connection import Connection, connected
-from pytest_recode.gateway.process import GatewayProcess, new_address
+from pytest_recode.gateway.supervisor import GatewayProcess, new_address
 from pytest_recode.models import Caller, GatewayAddress
 from pytest_recode.records.run_directory import LEDGER
 from tests.chat_server import chat_server  # noqa: F401  a fixture
@@ -104,7 +104,7 @@ Start = Callable[..., Gateway]
 @pytest.fixture
 def start_gateway(quick_python: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Start]:
     """`start_gateway(url, max_cost=…)`: a gateway whose models are at `url`. It listens when this returns. `out`: of an earlier run."""
-    monkeypatch.setattr(process, "interpreter", quick_python)
+    monkeypatch.setattr(supervisor, "interpreter", quick_python)
     started: list[Gateway] = []
 
     def start(url: str, out: Path | None = None, **config: Any) -> Gateway:

@@ -18,7 +18,7 @@ import openai
 import pytest
 
 from pytest_recode.faults import BudgetSpent, ModelError, ModelFault, Stopped, UserError
-from pytest_recode.gateway import TURN, client, connection, process, token
+from pytest_recode.gateway import TURN, client, connection, supervisor, token
 from pytest_recode.gateway.client import make
 from pytest_recode.gateway.connection import Connection, connected
 from pytest_recode.models import Caller, GatewayAddress, Message, ModelContext, Reply, Usage
@@ -256,7 +256,7 @@ def test_a_gateway_that_is_told_to_end_lets_its_calls_fail(
     held: Held, start_gateway: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SIGTERM to it alone, of whomever: the run goes on with the next one. A real interpreter gets the signal."""
-    monkeypatch.setattr(process, "interpreter", (sys.executable,))
+    monkeypatch.setattr(supervisor, "interpreter", (sys.executable,))
     gateway = start_gateway(held.server.url)
     cut = gateway.ask()
     assert held.came.acquire(timeout=60)
@@ -275,7 +275,7 @@ def test_a_gateway_that_cannot_stay_is_given_up_and_calls_fail_at_once(
     broken.write_text("#!/bin/sh\necho 'no module named pytest_recode' >&2\nexit 3\n")
     broken.chmod(0o755)
     started = start_gateway("http://127.0.0.1:1/v1")
-    monkeypatch.setattr(process, "interpreter", (str(broken),))
+    monkeypatch.setattr(supervisor, "interpreter", (str(broken),))
     started.kill()
     with pytest.raises(ModelError) as caught:
         model(started)

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_recode.agents.prompts import system_text
+from pytest_recode.agents.prompt_texts import system_text
 from pytest_recode.models import Ledger, Message, ModelContext
 from pytest_recode.records.null_ledger import NullLedger
 from pytest_recode.simulated.sim import EXPERT, GRADUATE, NOVICE, SimModel, Skill

@@ -15,7 +15,7 @@ from packaging.specifiers import SpecifierSet
 
 from pytest_recode.faults import UserError
 from pytest_recode.models import ModelContext, catalog
-from pytest_recode.models.client import COMPROMISED, litellm, priced, window
+from pytest_recode.models.litellm_client import COMPROMISED, litellm, priced, window
 from pytest_recode.models.providers import glance
 from pytest_recode.models.retirement import NOTICE, check_retirement, retirement
 from pytest_recode.models.table import resolve
@@ -209,7 +209,7 @@ def test_a_litellm_that_carried_malware_is_never_imported(tmp_path: Path, versio
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: litellm\nVersion: {version}\n")
     (tmp_path / "litellm.py").write_text("print('imported')")
-    code = "from pytest_recode.models.client import litellm; litellm()"
+    code = "from pytest_recode.models.litellm_client import litellm; litellm()"
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
     assert ("imported" in done.stdout) is not refused

@@ -18,7 +18,7 @@ from pytest_recode.agents.actions import Action, Step
 from pytest_recode.agents.memory import SUMMARISE
 from pytest_recode.agents.named_blocks import files_in
 from pytest_recode.agents.one_shot import HOW
-from pytest_recode.agents.prompts import ROLE
+from pytest_recode.agents.prompt_texts import ROLE
 from pytest_recode.agents.text_form import read_text
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.faults import BudgetSpent, UserError

@@ -33,12 +33,12 @@ OWN = {"_cache", "_compiled", "_compiler", "_share", "_2", "_as_canonical", "_ex
 
 NAMES = {
     "put_frame": "wire/frames.py put_frame",
-    "put": "candidate/server.py _Server.put",
-    "send": "candidate/server.py _Server.send",
-    "turns": "candidate/server.py _Server.turns",
-    "_open": "candidate/turns.py Turns._open",
-    "sequence": "candidate/server.py _Server.sequence",
-    "exception_report": "candidate/server.py _Server.exception_report",
+    "put": "candidate/candidate_server.py _Server.put",
+    "send": "candidate/candidate_server.py _Server.send",
+    "turns": "candidate/candidate_server.py _Server.turns",
+    "_open": "candidate/candidate_turns.py Turns._open",
+    "sequence": "candidate/candidate_server.py _Server.sequence",
+    "exception_report": "candidate/candidate_server.py _Server.exception_report",
     "_Comparison": "grading/equivalence.py _Comparison",
     "compare": "grading/equivalence.py _Comparison.compare",
     "Mismatch": "grading/equivalence.py Mismatch",
@@ -63,7 +63,7 @@ NAMES = {
     "run": "shared_grader/runner.py Runner.run",
     "HiddenModules": "shared_grader/concealment/memory_modules.py HiddenModules",
     "finished": "wire/messages.py finished",
-    "write_files": "setup/files.py write_files",
+    "write_files": "setup/task_files.py write_files",
     "token": "wire/messages.py JudgeStart.token",
     "names": "wire/messages.py JudgeStart.names",
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_recode.inside.grading.symptoms import of_raised, symptom
+from pytest_recode.inside.grading.failure_symptom import of_raised, symptom
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.verdict import Outcome
 from tests.oracle.conftest import grade, only

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-import pytest_recode.render.gate  # noqa: F401  pytester forgets what is first imported in one of its tests, but not half of it
+import pytest_recode.render.gate_lines  # noqa: F401  pytester forgets what is first imported in one of its tests, but not half of it
 from pytest_recode.cli import main
 from tests.messages import assert_line
 

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from pytest_recode.cli import main
 from pytest_recode.metrics import baseline
 from pytest_recode.metrics.fail_on import conditions
-from pytest_recode.metrics.gate import gate
+from pytest_recode.metrics.gate_comparison import gate
 from pytest_recode.metrics.score import scores
 from pytest_recode.plugin.reports import github
 from pytest_recode.records.episode_summary import episode_summary
-from pytest_recode.render import markdown
+from pytest_recode.render import markdown_summary
 from tests.messages import assert_line
 from tests.metrics.samples import record, run
 
@@ -130,7 +130,7 @@ HOSTILE = st.text(
 
 @given(HOSTILE)
 def test_a_text_is_one_line_and_no_markup(hostile: str) -> None:
-    shown = markdown.text(hostile)
+    shown = markdown_summary.text(hostile)
     assert len(shown.splitlines()) <= 1
     assert shown.isprintable()
     assert not re.search(r"(?<!\\)(?:\\\\)*[|`*_\[\]<>&#@:$!~]", shown)
@@ -154,7 +154,7 @@ def test_a_page_has_every_row_and_every_error_once() -> None:
     records: list[dict[str, Any]] = [record("a"), record("b", (1,), feedback="L2"), record("c", (), outcome="error")]
     records.append(record("d", (), outcome="error"))
     found = [episode_summary({**each, "replay": None}) for each in records]  # type: ignore[typeddict-item]
-    page = markdown.summary(scores(found), found, planned=5, gate=None, tests=[])
+    page = markdown_summary.summary(scores(found), found, planned=5, gate=None, tests=[])
     assert page.startswith("## pytest-recode: 5 episodes: 1 solved, 1 unsolved, 2 with an error, 1 without a record")
     assert len([line for line in page.splitlines() if line.startswith("| directory")]) == 2
     assert page.count(": died") == 1
@@ -166,7 +166,7 @@ def test_all_lost_tasks_are_named(tmp_path: Path) -> None:
     run(tmp_path / "before", [record(name, digest="1") for name in names])
     run(tmp_path / "now", [record(name, (1,), digest="1") for name in names])
     before, now = (baseline.of_run(tmp_path / which) for which in ("before", "now"))
-    page = markdown.summary([], [], planned=0, gate=gate(now, before, conditions(["worse"], "")), tests=[])
+    page = markdown_summary.summary([], [], planned=0, gate=gate(now, before, conditions(["worse"], "")), tests=[])
     assert "**failed**: baseline " in page
     assert "| worse | 90 | 0.0 | 100.0 | -100.0 |" in page
     [line] = [line for line in page.splitlines() if "lost\\: " in line]

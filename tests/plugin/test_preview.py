@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pytest_recode.render.preview import WARNING
+from pytest_recode.render.task_preview import WARNING
 from tests.chat_server import ChatServer, say
 from tests.messages import assert_message
 from tests.projects import Command

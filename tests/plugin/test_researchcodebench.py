@@ -11,9 +11,9 @@ import pytest
 
 from pytest_recode.formats.researchcodebench import FORMAT
 from pytest_recode.records.transcript_turns import read_episode
+from pytest_recode.render.episode_text import View, painted, shown
 from pytest_recode.render.html.episode_view import episode_view
-from pytest_recode.render.html.redaction import Without
-from pytest_recode.render.show import View, painted, shown
+from pytest_recode.render.html.withheld import Without
 from tests.chat_server import ChatServer, Request, say
 from tests.messages import assert_message
 

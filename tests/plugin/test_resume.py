@@ -736,7 +736,7 @@ def test_a_malformed_record_is_one_usage_error_and_starts_nothing(
 
 
 STARTED = """
-import pytest_recode.gateway.process as process
+import pytest_recode.gateway.supervisor as process
 
 start = process.GatewayProcess.__init__
 

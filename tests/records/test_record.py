@@ -11,7 +11,7 @@ import pytest
 
 import pytest_recode.records
 from docs.generate import record_schema
-from pytest_recode.records.derived import Count, Level, Name, Share, check_of, known, one_of, schema_of
+from pytest_recode.records.typed_schema import Count, Level, Name, Share, check_of, known, one_of, schema_of
 from tests.metrics.samples import own_run, record, replay
 
 

@@ -13,7 +13,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.metrics.compare import compare
 from pytest_recode.metrics.reading import read
 from pytest_recode.metrics.rows import rows
-from pytest_recode.render import report, report_pairs
+from pytest_recode.render import report_pairs, table_formats
 from pytest_recode.render.report_table import Rows, Table, common
 from tests.messages import assert_message
 from tests.metrics.samples import own_run, record, run, snippet, stats
@@ -91,7 +91,7 @@ def test_ten_turns_against_three_are_named(tmp_path: Path) -> None:
     [row] = comparisons(found).rows
     assert row["differ"] == "model m / n; turns 10 / 3; isolation separate / process"
     assert "turns 10" in row["first"]
-    assert "turns 3" in report.text([comparisons(found)], [])
+    assert "turns 3" in table_formats.text([comparisons(found)], [])
 
 
 def test_other_files_of_a_task_are_named(tmp_path: Path) -> None:
@@ -201,12 +201,12 @@ def test_few_papers_are_compared_by_snippets(tmp_path: Path) -> None:
 
 def test_a_near_miss_is_not_rounded_into_a_contradiction() -> None:
     shown = [
-        report.shown("interval", (0.02, 8.0)),
-        report.shown("interval", (-8.0, -0.004)),
-        report.shown("interval", (0.0, 8.0)),
+        table_formats.shown("interval", (0.02, 8.0)),
+        table_formats.shown("interval", (-8.0, -0.004)),
+        table_formats.shown("interval", (0.0, 8.0)),
     ]
     assert shown == ["0.02 to 8.0", "-8.0 to -0.004", "0.0 to 8.0"]
-    assert [report.shown("p", p) for p in (0.0499, 0.05, 0.0501, 0.0625, 6.1e-5)] == [
+    assert [table_formats.shown("p", p) for p in (0.0499, 0.05, 0.0501, 0.0625, 6.1e-5)] == [
         "0.0499",
         "0.05",
         "0.0501",

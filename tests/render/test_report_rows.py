@@ -9,7 +9,7 @@ import pytest
 
 from pytest_recode.metrics.reading import read
 from pytest_recode.metrics.rows import rows
-from pytest_recode.render import report, report_episodes, report_faults, report_snippets
+from pytest_recode.render import report_episodes, report_faults, report_snippets, table_formats
 from pytest_recode.render.report_table import Rows, Table
 from tests.metrics.samples import record, run, snippet
 
@@ -30,7 +30,7 @@ def test_two_benchmarks_in_one_run_are_told_apart(tmp_path: Path, name: str) -> 
     task, block = record("a", (1,), **setting), snippet("p", "b", 2, solved=False)
     table, heads = columns(read_rows(tmp_path / "two", one=[task, block]))
     assert "benchmark" in heads
-    text = report.text([table], [])
+    text = table_formats.text([table], [])
     assert " directory " in text
     assert " researchcodebench " in text
     assert "benchmark" not in columns(read_rows(tmp_path / "one", one=[task]))[1]
@@ -46,7 +46,7 @@ def test_what_an_ablation_changed_names_its_pair(tmp_path: Path) -> None:
     tables = report_snippets.tables(found, everything=found, detail=(), hard_threshold=0.1, known={})
     table = tables["ablation"]()
     assert table is not None
-    lines = [line for line in report.text([table], []).split("\n") if "solved only with the paper" in line]
+    lines = [line for line in table_formats.text([table], []).split("\n") if "solved only with the paper" in line]
     assert [line.partition(": ")[0] for line in lines] == [
         f"m, none, with paper, one-shot (told) / m, none, without paper, one-shot ({name})"
         for name in ("first", "second")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_recode.render.report import text
 from pytest_recode.render.report_table import Column, Table, columns
+from pytest_recode.render.table_formats import text
 
 COLUMNS = (
     Column(key="model", head="model"),

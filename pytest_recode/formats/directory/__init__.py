@@ -1,5 +1,5 @@
 """The project's own task format: a directory with a `task.yaml` (docs/reference/task-format.md, task.schema.json)."""
 
-from pytest_recode.formats.directory.manifest import FORMAT, load
+from pytest_recode.formats.directory.task_yaml import FORMAT, load
 
 __all__ = ["FORMAT", "load"]

@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 
 from pytest_recode.faults import UserError
-from pytest_recode.formats.directory.manifest import ID, ID_WORDS, MANIFEST
+from pytest_recode.formats.directory.task_yaml import ID, ID_WORDS, MANIFEST
 
 _FILES = Path(__file__).with_name("new_task")
 _NAMED = "id: moments\n"

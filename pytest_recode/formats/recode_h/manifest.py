@@ -15,9 +15,9 @@ from pytest_recode.faults import UserError
 from pytest_recode.formats import Format, unreadable
 from pytest_recode.formats.document import text_of
 from pytest_recode.formats.links import refuse_links_out
+from pytest_recode.formats.recode_h.annotation_rows import Row, Wrong, rows
 from pytest_recode.formats.recode_h.cases import Names, bound, dotted, imported_from_target, interfaces
 from pytest_recode.formats.recode_h.repository import files_of
-from pytest_recode.formats.recode_h.rows import Row, Wrong, rows
 from pytest_recode.formats.recode_h.script import SCRIPT, Script, read_script
 from pytest_recode.task import Beside, Environment, Files, Limits, Oracle, Parts, Task
 

@@ -1,1 +1,1 @@
-"""The candidate program of separate judging (`candidate.server`): it runs the code under test."""
+"""The candidate program of separate judging (`candidate.candidate_server`): it runs the code under test."""

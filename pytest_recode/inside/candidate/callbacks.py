@@ -1,6 +1,6 @@
 """Functions of the test as the code under test sees them, and the exceptions that they raise.
 
-Runs in the candidate process. Made by `server.py`, called by the code under test. Must not tell more of the test than
+Runs in the candidate process. Made by `candidate_server.py`, called by the code under test. Must not tell more of the test than
 the name of a function and the type of an exception.
 
 Stdlib only, Python 3.9+.
@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 
 class Server(Protocol):
-    """The part of `server.py` that calls the test."""
+    """The part of `candidate_server.py` that calls the test."""
 
     def callback(self, number: int, args: Any, kwargs: Any) -> Any: ...
 

@@ -1,6 +1,6 @@
 """The candidate's own files, and the places in them that an exception passed.
 
-Runs in the candidate process. Called by `server.py`. Must not quote a line of another file, such as one of this package.
+Runs in the candidate process. Called by `candidate_server.py`. Must not quote a line of another file, such as one of this package.
 
 Stdlib only, Python 3.9+.
 """

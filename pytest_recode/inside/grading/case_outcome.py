@@ -18,7 +18,7 @@ from typing import Any, Optional, Protocol
 import pytest
 
 from ..wire.messages import PASSED, CaseOutcome, ExceptionReport
-from . import candidate_error, interface_names, symptoms
+from . import candidate_error, failure_symptom, interface_names
 
 MAX_MESSAGE = 20_000  # characters of a case's message
 _ADDRESS = re.compile(r"(?<=\bat )0x[0-9a-f]+", re.IGNORECASE)  # numpy writes capitals
@@ -215,5 +215,5 @@ def text_of(report: Any) -> str:
 
 def _kind(error: BaseException | None) -> str:
     if isinstance(error, candidate_error.CandidateError):
-        return symptoms.of_raised(error)
-    return "assertion" if error is None else symptoms.symptom(error)
+        return failure_symptom.of_raised(error)
+    return "assertion" if error is None else failure_symptom.symptom(error)

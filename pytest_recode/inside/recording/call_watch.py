@@ -1,6 +1,6 @@
 """Notices what a call does besides computing: files, network, processes, random generators, global variables.
 
-Runs in the sandbox of a repository whose calls are recorded or rehearsed. Called by `recorder.py` and `rehearsal.py`, and from an
+Runs in the sandbox of a repository whose calls are recorded or rehearsed. Called by `call_recorder.py` and `rehearsal.py`, and from an
 audit hook while a call runs. Must not raise from the hook: the call must do what it does without it.
 
 Stdlib, numpy where it was imported, Python 3.9+.

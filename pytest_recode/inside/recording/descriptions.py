@@ -1,6 +1,6 @@
 """Describes the arguments of a call as plain data, so that inputs like them can be drawn.
 
-Runs in the sandbox of a repository whose calls are recorded. Called by `recorder.py`. Must not modify a value, and must not
+Runs in the sandbox of a repository whose calls are recorded. Called by `call_recorder.py`. Must not modify a value, and must not
 call a method of an object of the repository.
 
 Stdlib, numpy where the values are numpy's, Python 3.9+.

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ..setup.files import write_files
+from ..setup.task_files import write_files
 
 
 def place(files: Mapping[str, bytes], roots: Sequence[str]) -> Path:

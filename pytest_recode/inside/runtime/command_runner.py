@@ -1,6 +1,6 @@
 """Runs commands for a persistent program, with limits, and kills everything that they started.
 
-Runs in the process of a persistent program, such as the workspace. The sandbox configures it; `workspace/server.py`
+Runs in the process of a persistent program, such as the workspace. The sandbox configures it; `workspace/workspace_server.py`
 calls it as `_recode.runtime.command_runner`. Must not leave a process of a command alive, and must not pass
 descriptors of the program to a command.
 

@@ -20,7 +20,7 @@ MAX_TEXT, MAX_LINE, MAX_FRAMES = 2000, 600, 25  # of an exception: characters, c
 
 
 def is_report(report: Any) -> bool:
-    """Whether this is an exception as `candidate/server.py` reports it. A text may be a numpy string: it derives from str."""
+    """Whether this is an exception as `candidate/candidate_server.py` reports it. A text may be a numpy string: it derives from str."""
     if type(report) is not dict or not {"type", "message", "frames", "bases", "callback"} <= report.keys():
         return False
     texts = isinstance(report["type"], str) and isinstance(report["message"], str)

@@ -19,7 +19,7 @@ from typing import Any, NoReturn, Optional, cast
 
 import pytest
 
-from ..grading import case_outcome, interface_names, library_versions, lost_tests, pytest_session, symptoms
+from ..grading import case_outcome, failure_symptom, interface_names, library_versions, lost_tests, pytest_session
 from ..setup.random_generators import seed_generators
 from ..wire import frames, messages
 from . import handles, left_behind, reference_fixture
@@ -161,7 +161,7 @@ class Plugin:
                 item.repr_failure = _last_line  # type: ignore[method-assign]
             session.config.option.tbstyle = "value"  # of a failure outside of the call
             for file in {str(item.path) for item in items}:
-                symptoms.statements("".join(linecache.getlines(file)))  # so that no fork needs to parse it
+                failure_symptom.statements("".join(linecache.getlines(file)))  # so that no fork needs to parse it
         gc.freeze()
         gc.enable()
 

@@ -31,8 +31,8 @@ from typing import Any, cast
 import pytest
 
 from ..grading import pytest_session
-from ..setup.files import write_files
 from ..setup.random_generators import seed_generators
+from ..setup.task_files import write_files
 from ..wire import frames, messages
 from . import candidate_link, grader_plugin
 

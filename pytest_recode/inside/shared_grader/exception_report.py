@@ -1,6 +1,6 @@
 """Reports an exception to the host without the tests' messages or sources.
 
-Runs in the shared judge, in one process with the candidate. Called by the runners and by `judge.py` after a case or a
+Runs in the shared judge, in one process with the candidate. Called by the runners and by `shared_judge.py` after a case or a
 run has failed. Must not reveal the text or the values of hidden tests.
 
 Stdlib only, Python 3.9+.
@@ -13,7 +13,7 @@ import traceback
 from pathlib import Path
 from typing import Any, Optional
 
-from ..grading import symptoms
+from ..grading import failure_symptom
 from ..wire import messages
 from .concealment import memory_modules
 
@@ -62,7 +62,7 @@ def _failure_report(exc: BaseException) -> messages.FailureReport:
             "frames": frames[-MAX_FRAMES:],
         }
     return {
-        "kind": symptoms.symptom(exc) if assertion else symptoms.of_raised(exc),
+        "kind": failure_symptom.symptom(exc) if assertion else failure_symptom.of_raised(exc),
         "message": text,
         "exception": report,
     }

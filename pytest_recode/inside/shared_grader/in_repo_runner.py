@@ -1,7 +1,7 @@
 """Runner that runs one hidden test file with pytest as if it lay in the repository.
 
 Runs in the shared judge, in one process with the candidate. The host launches it (`oracle/programs.py`); it calls
-`judge.py` with a `Runner`. Must not write the test file, or what is hidden beside it, to disk: they are collected
+`shared_judge.py` with a `Runner`. Must not write the test file, or what is hidden beside it, to disk: they are collected
 from memory. Its cases must be exactly those that the order expects.
 
 Stdlib, pytest and modules of `inside/`, Python 3.9+.
@@ -25,7 +25,7 @@ import pytest
 from ..grading import case_outcome, pytest_session
 from ..setup.random_generators import seed_generators
 from ..wire import messages
-from . import assertion_messages, exception_report, import_scan, judge, pytest_reporter, traceback_arguments
+from . import assertion_messages, exception_report, import_scan, pytest_reporter, shared_judge, traceback_arguments
 from .concealment import import_overrides, memory_modules
 from .runner import Report, Runner
 
@@ -50,17 +50,17 @@ _DISABLED = (
 with fixtures that a benchmark's test may use (capsys, caplog, tmpdir) stay, and unknown marks are allowed."""
 
 
-warm = judge.warm
+warm = shared_judge.warm
 
 
 def prepare(data: bytes) -> None:
     """As `judge.prepare`. The message also has `test`, `base`, `cwd`, `roots` (paths in the repository) and `expected`
     (the interface of each case)."""
-    judge.prepare(data, RUNNER)
+    shared_judge.prepare(data, RUNNER)
 
 
 def main(reader: Any, writer: Any) -> None:
-    judge.main(reader, writer, RUNNER)
+    shared_judge.main(reader, writer, RUNNER)
 
 
 def _roots(order: dict[str, Any]) -> list[str]:

@@ -1,7 +1,7 @@
 """Runner that runs the hidden tests of shared judging with pytest.
 
 Runs in the shared judge, in one process with the candidate. The host launches it (`oracle/programs.py`); it calls
-`judge.py` with a `Runner`. Must not leave tests, their modules or the reference on disk while candidate code runs:
+`shared_judge.py` with a `Runner`. Must not leave tests, their modules or the reference on disk while candidate code runs:
 they are imported from memory (`module_namespaces.py`), the reference in a namespace of its own.
 
 Stdlib, pytest and modules of `inside/`, Python 3.9+.
@@ -23,10 +23,10 @@ from typing import Any, Optional
 import pytest
 
 from ..grading import case_outcome, equivalence, lost_tests, pytest_session
-from ..setup.files import write_files
 from ..setup.random_generators import seed_generators
+from ..setup.task_files import write_files
 from ..wire import messages
-from . import exception_report, import_scan, judge, plain_equivalence, pytest_reporter, traceback_arguments
+from . import exception_report, import_scan, plain_equivalence, pytest_reporter, shared_judge, traceback_arguments
 from .concealment import module_namespaces
 from .runner import Report, Runner
 
@@ -36,17 +36,17 @@ _DIRECTORY = "tests"
 _CONFTEST = "conftest.py"
 
 
-warm = judge.warm
+warm = shared_judge.warm
 
 
 def prepare(data: bytes) -> None:
     """As `judge.prepare`. The message also has `roots`, `interfaces` and `targets` (paths); its hidden files are those
     below tests/."""
-    judge.prepare(data, RUNNER)
+    shared_judge.prepare(data, RUNNER)
 
 
 def main(reader: Any, writer: Any) -> None:
-    judge.main(reader, writer, RUNNER)
+    shared_judge.main(reader, writer, RUNNER)
 
 
 def _tests(order: dict[str, Any]) -> module_namespaces.Namespace:

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..setup.files import write_files
+from ..setup.task_files import write_files
 from ..wire import frames
 from .runner import Runner, Step
 from .tampering import judge_snapshot

@@ -1,7 +1,7 @@
-"""How a kind of hidden tests is run in shared judging: the interface between `judge.py` and the runner modules.
+"""How a kind of hidden tests is run in shared judging: the interface between `shared_judge.py` and the runner modules.
 
 Runs in the shared judge, in one process with the candidate. Each runner module makes one `Runner` and passes it to
-`judge.py`. Must not hold state.
+`shared_judge.py`. Must not hold state.
 
 Stdlib and modules of `inside/`, Python 3.9+.
 """

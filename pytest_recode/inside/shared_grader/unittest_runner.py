@@ -1,7 +1,7 @@
 """Runner that runs the hidden tests of shared judging as a unittest script.
 
 Runs in the shared judge, in one process with the candidate. The host launches it (`oracle/programs.py`); it calls
-`judge.py` with a `Runner`. Must not take the script's output or exit code as a result.
+`shared_judge.py` with a `Runner`. Must not take the script's output or exit code as a result.
 
 Stdlib and modules of `inside/`, Python 3.9+.
 """
@@ -17,21 +17,21 @@ from pathlib import Path
 from typing import Any
 
 from ..wire import messages
-from . import exception_report, import_scan, judge
+from . import exception_report, import_scan, shared_judge
 from .concealment import memory_modules
 from .runner import Report, Runner
 
-warm = judge.warm
+warm = shared_judge.warm
 
 
 def prepare(data: bytes) -> None:
     """As `judge.prepare`. The message also has `script`: the path of the unittest script among the hidden files. It is
     run from the repository's root."""
-    judge.prepare(data, RUNNER)
+    shared_judge.prepare(data, RUNNER)
 
 
 def main(reader: Any, writer: Any) -> None:
-    judge.main(reader, writer, RUNNER)
+    shared_judge.main(reader, writer, RUNNER)
 
 
 def _hidden_modules(order: dict[str, Any]) -> list[str]:

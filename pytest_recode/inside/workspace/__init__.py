@@ -1,1 +1,1 @@
-"""The workspace program (`workspace.server`): an agent's files and commands."""
+"""The workspace program (`workspace.workspace_server`): an agent's files and commands."""

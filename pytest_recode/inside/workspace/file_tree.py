@@ -1,6 +1,6 @@
 """File access in an agent's workspace that follows no symbolic link and accepts no path outside its root.
 
-Runs in the workspace process, where `server.py` calls it for each file operation, and on the host for the directory of a person
+Runs in the workspace process, where `workspace_server.py` calls it for each file operation, and on the host for the directory of a person
 who plays (`agents/person_directory.py`). Must not follow a symbolic link, block on a pipe, or leave the root.
 
 Stdlib only, Python 3.9+.

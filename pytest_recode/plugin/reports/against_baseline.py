@@ -1,6 +1,6 @@
 """`--recode-baseline`: checks the baseline before anything is spent, and compares the run with it at the end.
 
-Called in the controlling process, by `preflight.py` and `report.py`.
+Called in the controlling process, by `preflight.py` and `reporter.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pytest_recode.metrics.baseline import Key, Outcomes
-    from pytest_recode.metrics.gate import Gate
+    from pytest_recode.metrics.gate_comparison import Gate
     from pytest_recode.plugin.run.session import Run
     from pytest_recode.settings import Settings
 
@@ -32,18 +32,18 @@ def check(run: Run) -> None:
     if before is None:
         return
     from pytest_recode.episode.setup import setup
-    from pytest_recode.metrics import gate
+    from pytest_recode.metrics import gate_comparison
     from pytest_recode.metrics.fail_on import conditions
     from pytest_recode.metrics.record_attempts import compared_settings
     from pytest_recode.settings import fixed
 
     rows = _rows(run)
-    gate.check_rows(rows.keys(), before)
-    gate.check_costs(rows.keys(), conditions(run.settings.fail_on, "--recode-fail-on"), before)
+    gate_comparison.check_rows(rows.keys(), before)
+    gate_comparison.check_costs(rows.keys(), conditions(run.settings.fail_on, "--recode-fail-on"), before)
     for key, own in rows.items():
         _, _, policy, agent, _ = key
         played = setup(replace(own, **fixed(agent, policy)))
-        gate.check_settings(key, compared_settings(played, agent, policy, own.feedback_model), before)
+        gate_comparison.check_settings(key, compared_settings(played, agent, policy, own.feedback_model), before)
 
 
 def _rows(run: Run) -> dict[Key, Settings]:
@@ -65,7 +65,7 @@ def compared(run: Run, nodeids: Collection[str], wanted: int) -> Gate:
     """Compare the stored records of the episodes `nodeids`, of `wanted` that should have ended. Raises `UserError`."""
     from pytest_recode.metrics import baseline
     from pytest_recode.metrics.fail_on import conditions
-    from pytest_recode.metrics.gate import gate
+    from pytest_recode.metrics.gate_comparison import gate
 
     before = load(run)
     assert before is not None, "called with --recode-baseline only"

@@ -39,7 +39,7 @@ def episode_page(transcript: Path, files: RunFiles) -> EpisodePage:
     except UserError as error:
         return _text(f"There is no page of this episode: {error}\n")
     if importlib.util.find_spec("jinja2") is None:
-        from pytest_recode.render.show import View, painted, shown
+        from pytest_recode.render.episode_text import View, painted, shown
 
         return _text(painted(shown(played, View()), colour=False))
     return EpisodePage(content=_page(played), mime_type="text/html", extension="html")
@@ -52,7 +52,7 @@ def _text(content: str) -> EpisodePage:
 def _page(played: PlayedEpisode) -> str:
     from pytest_recode.render.html.episode_view import episode_view
     from pytest_recode.render.html.page import single
-    from pytest_recode.render.html.redaction import Without
+    from pytest_recode.render.html.withheld import Without
 
     facts, record = played.facts, played.record
     who = f"{facts['model'] or facts['agent']}, {facts['feedback']}"

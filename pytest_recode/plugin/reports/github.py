@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_recode.verdict import legible
 
 if TYPE_CHECKING:
-    from pytest_recode.metrics.gate import Gate
+    from pytest_recode.metrics.gate_comparison import Gate
     from pytest_recode.records.episode_summary import EpisodeSummary
 
 _SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -27,7 +27,7 @@ def step_summary() -> Path | None:
 
 def error_commands(records: Sequence[EpisodeSummary], gate: Gate | None) -> Iterator[str]:
     """Lines that GitHub shows as errors of the job: why the comparison failed, and each error of the run once."""
-    from pytest_recode.render.markdown import faults
+    from pytest_recode.render.markdown_summary import faults
     from pytest_recode.render.words import error_kind_text
 
     found = [("recode: baseline", failure) for failure in gate.failures] if gate else []

@@ -79,8 +79,8 @@ class LiveTraces:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.trace.export import SpanExportResult
 
+        from pytest_recode.export.exported_episodes import just_ended
         from pytest_recode.export.otel import batches
-        from pytest_recode.export.reading import just_ended
 
         if self._exporter is None:
             logging.getLogger("opentelemetry").addHandler(logging.NullHandler())  # a failure is one line, below

@@ -1,6 +1,6 @@
 """`--recode-markdown`: writes the summary as Markdown, and on GitHub Actions also to the summary of the step.
 
-Called by `report.py` in the controlling process, at the end of the session.
+Called by `reporter.py` in the controlling process, at the end of the session.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pytest_recode.plugin.reports import github
 from pytest_recode.plugin.reports.summary import in_order
 
 if TYPE_CHECKING:
-    from pytest_recode.plugin.reports.gate import Conclusion
+    from pytest_recode.plugin.reports.conclusions import Conclusion
     from pytest_recode.plugin.run.session import Run
     from pytest_recode.records.episode_summary import EpisodeSummary
 
@@ -24,9 +24,9 @@ def write(run: Run, records: Sequence[EpisodeSummary], conclusions: Sequence[Con
         return
     from pytest_recode.metrics.score import scores
     from pytest_recode.records.run_directory import replaced, writing
-    from pytest_recode.render import markdown
+    from pytest_recode.render import markdown_summary
 
-    text = markdown.summary(
+    text = markdown_summary.summary(
         scores(in_order(records, run.settings)),
         records,
         planned=wanted,

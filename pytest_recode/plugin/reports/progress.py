@@ -18,11 +18,11 @@ import pytest
 from pytest_recode.faults import RecordsError, UserError
 from pytest_recode.plugin.reports.live_area import LiveArea, SharedOutput
 from pytest_recode.records.transcript_follow import Follower, Progress
-from pytest_recode.render.progress import Totals, table, totals_text, turn_text
+from pytest_recode.render.progress_lines import Totals, table, totals_text, turn_text
 from pytest_recode.usage import Usage
 
 if TYPE_CHECKING:
-    from pytest_recode.plugin.reports.report import Reporter
+    from pytest_recode.plugin.reports.reporter import Reporter
     from pytest_recode.plugin.run.session import Run
 
 NAME = "recode-progress"

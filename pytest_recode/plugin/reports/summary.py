@@ -1,6 +1,6 @@
 """The summary at the end of a session, and lines about the settings before it starts.
 
-Called by `plugin/reports/report.py`, in the controller. Decides which lines are printed: `render/summary_tables.py` makes the tables, with numbers
+Called by `plugin/reports/reporter.py`, in the controller. Decides which lines are printed: `render/summary_tables.py` makes the tables, with numbers
 of `metrics/score.py`, and `render/words.py` the sentences.
 """
 
@@ -186,7 +186,7 @@ def write(
     """Write the summary. `started`: number of started episodes, including skipped ones; `interrupted`: those of them that were interrupted;
     `earlier`: those that an earlier run finished, and this one did not report again;
     `unreadable`: tasks that could not be read; `lost`: reason for missing records, or ""; `gate`: results of the tests at the end."""
-    from pytest_recode.metrics.budget import budget_end
+    from pytest_recode.metrics.budget_end import budget_end
     from pytest_recode.metrics.score import scores
     from pytest_recode.plugin.run.directory import begun
     from pytest_recode.render import summary_tables, validation_summary, words

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_recode.gateway import GatewayConfig
-from pytest_recode.gateway.process import GatewayProcess, new_address
+from pytest_recode.gateway.supervisor import GatewayProcess, new_address
 from pytest_recode.plugin.run.casting import model_table
 from pytest_recode.settings import Settings
 

@@ -13,7 +13,7 @@ from pytest_recode.plugin.run import terminal
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_recode.feedback.person import Ask, Request, Words
+    from pytest_recode.feedback.human_researcher import Ask, Request, Words
 
 LOG = logging.getLogger("pytest_recode")
 ASKED = pytest.StashKey[bool]()

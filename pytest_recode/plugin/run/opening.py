@@ -13,7 +13,7 @@ from pytest_recode.plugin.collection import reruns
 from pytest_recode.plugin.collection.collect import is_ours
 from pytest_recode.plugin.collection.sharding import ShardSelection
 from pytest_recode.plugin.reports.failure_blocks import FailureBlocks
-from pytest_recode.plugin.reports.report import Reporter
+from pytest_recode.plugin.reports.reporter import Reporter
 from pytest_recode.plugin.run import limits, preflight
 from pytest_recode.plugin.run.session import RUN, Run
 from pytest_recode.stopping import await_children

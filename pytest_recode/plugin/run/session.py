@@ -1,6 +1,6 @@
 """The run of one pytest session: its settings, and the holders of its resources. Created once per process, and closed with it.
 
-`opening.py` opens it; `preflight.py` checks it before the first model call; `report.py` reports it. It imports no module that uses a Run.
+`opening.py` opens it; `preflight.py` checks it before the first model call; `reporter.py` reports it. It imports no module that uses a Run.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from pytest_recode.metrics.compare import Comparison, compare
 from pytest_recode.metrics.episodes import share_of
 from pytest_recode.metrics.intervals import Interval, holm
 from pytest_recode.metrics.rows import differences
-from pytest_recode.render.report import shown
 from pytest_recode.render.report_table import Rows, listed
+from pytest_recode.render.table_formats import shown
 from pytest_recode.render.words import plural
 
 LEVEL = 0.05

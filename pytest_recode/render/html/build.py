@@ -20,8 +20,8 @@ from pytest_recode.render.html.names import Pages, common, episode_key, labels, 
 from pytest_recode.render.html.page import EpisodePage, Report, episode_page
 from pytest_recode.render.html.pairs_view import pair_views
 from pytest_recode.render.html.provenance import Times, caveats, clear, settings_tables, spent, tasks_table
-from pytest_recode.render.html.redaction import Without
 from pytest_recode.render.html.table_view import table_view
+from pytest_recode.render.html.withheld import Without
 from pytest_recode.render.report_table import Rows, Table, columns, cost_notes, missing, percent, percents
 
 

@@ -10,9 +10,9 @@ from pytest_recode.metrics.attempt import Attempt
 from pytest_recode.records.record import CaseRecord, EpisodeFacts, Record
 from pytest_recode.records.transcript_lines import FeedbackLine, TurnLine
 from pytest_recode.records.transcript_turns import PlayedEpisode, PlayedStep, PlayedTurn, PromptMessage
-from pytest_recode.render.html.levels import LEVELS_SAY
-from pytest_recode.render.html.redaction import Without, corrects, knows_reference, shows_tests
-from pytest_recode.render.show import UNTOUCHED, actions_text, costs, diff, first_line, stop_reason, turns_text
+from pytest_recode.render.episode_text import UNTOUCHED, actions_text, costs, diff, first_line, stop_reason, turns_text
+from pytest_recode.render.html.level_texts import LEVELS_SAY
+from pytest_recode.render.html.withheld import Without, corrects, knows_reference, shows_tests
 from pytest_recode.render.words import error_kind_text, essence, plural, status
 
 

@@ -9,7 +9,7 @@ from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.episodes import LEVELS, Episodes, share_of, solved_level
 from pytest_recode.metrics.intervals import Interval
 from pytest_recode.render.html.chart import Chart, Panel, legend, row_column, short, style
-from pytest_recode.render.html.levels import LEVELS_SAY
+from pytest_recode.render.html.level_texts import LEVELS_SAY
 from pytest_recode.render.report_episodes import turns_given
 from pytest_recode.render.report_table import COUNTS, Column, Rows, Table, counts, percents
 

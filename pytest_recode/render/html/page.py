@@ -25,8 +25,8 @@ from pytest_recode.render.html.figure_files import inline
 from pytest_recode.render.html.matrix import Matrix
 from pytest_recode.render.html.pairs_view import Pair
 from pytest_recode.render.html.provenance import Caveat
-from pytest_recode.render.html.redaction import PARTS, Without
 from pytest_recode.render.html.table_view import TableView, table_view
+from pytest_recode.render.html.withheld import PARTS, Without
 from pytest_recode.verdict import legible
 
 MOST_BYTES = 20_000_000

@@ -13,9 +13,9 @@ from pytest_recode.metrics.rows import differences
 from pytest_recode.render.html.answer import LEVEL
 from pytest_recode.render.html.matrix import outcome_text
 from pytest_recode.render.html.names import Pages, episode_key
-from pytest_recode.render.report import shown
 from pytest_recode.render.report_pairs import compared
 from pytest_recode.render.report_table import Rows
+from pytest_recode.render.table_formats import shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

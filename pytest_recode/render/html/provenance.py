@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.episodes import episodes as totals
-from pytest_recode.render.report import shown
 from pytest_recode.render.report_faults import unparsed
 from pytest_recode.render.report_table import (
     Column,
@@ -19,6 +18,7 @@ from pytest_recode.render.report_table import (
     listed,
     missing,
 )
+from pytest_recode.render.table_formats import shown
 from pytest_recode.render.words import error_kind_text, plural
 from pytest_recode.wording import some_of
 

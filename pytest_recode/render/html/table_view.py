@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_recode.render.report import shown
 from pytest_recode.render.report_table import Column, Table
+from pytest_recode.render.table_formats import shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """Snapshot of what verdicts rest on, compared after the tests to detect changes.
 
-Runs in the shared judge, in one process with the candidate. `judge.py` takes it before candidate code runs and
+Runs in the shared judge, in one process with the candidate. `shared_judge.py` takes it before candidate code runs and
 compares it after the tests. Must not rely on a function that the candidate could have replaced without also testing
 it.
 

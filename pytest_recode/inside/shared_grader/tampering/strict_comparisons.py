@@ -1,6 +1,6 @@
 """Makes comparisons of arrays and tensors strict: nothing equals something that is empty or masked.
 
-Runs in the shared judge, in one process with the candidate. Called by `judge.py` when it warms. Must not make a
+Runs in the shared judge, in one process with the candidate. Called by `shared_judge.py` when it warms. Must not make a
 comparison of values differ from the library's own.
 
 Stdlib, numpy and torch where they were imported, Python 3.9+.

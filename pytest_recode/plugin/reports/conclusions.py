@@ -18,7 +18,7 @@ from pytest_recode.plugin.reports.report_data import ReportData, attach
 from pytest_recode.records.episode_summary import EpisodeSummary
 
 if TYPE_CHECKING:
-    from pytest_recode.metrics.gate import Gate
+    from pytest_recode.metrics.gate_comparison import Gate
     from pytest_recode.plugin.run.session import Run
 
 _LASTFAILED = "cache/lastfailed"
@@ -65,7 +65,7 @@ def _enough_solved(limit: float, records: Sequence[EpisodeSummary], wanted: int)
 def _not_worse(run: Run, nodeids: Sequence[str], wanted: int) -> Conclusion:
     """Whether the comparison with the baseline passes."""
     from pytest_recode.plugin.reports import against_baseline
-    from pytest_recode.render import gate as shown
+    from pytest_recode.render import gate_lines as shown
 
     nodeid = f"recode::baseline ({', '.join(run.settings.fail_on)})"
     if not nodeids:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_recode.render.progress import Totals, totals_text
+from pytest_recode.render.progress_lines import Totals, totals_text
 
 
 @pytest.mark.parametrize(

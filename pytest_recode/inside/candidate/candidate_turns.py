@@ -1,6 +1,6 @@
 """Decides which thread of the code under test may use the pipe to the grader.
 
-Runs in the candidate process. Called by `server.py`. Must not let two threads use the pipe at a time, and must not
+Runs in the candidate process. Called by `candidate_server.py`. Must not let two threads use the pipe at a time, and must not
 block a thread that a request needs for its answer.
 
 The grader waits for one thing at a time: the answer to its innermost request, or a call of a function of the test

@@ -13,7 +13,7 @@ import pytest
 from pytest_recode.faults import RecordsError, UserError
 from pytest_recode.plugin.collection import selection
 from pytest_recode.plugin.collection.items import RecodeItem, TaskItem, episode_properties
-from pytest_recode.plugin.reports import gate, github, markdown_file, summary
+from pytest_recode.plugin.reports import conclusions, github, markdown_file, summary
 from pytest_recode.plugin.reports.report_data import NO_DATA, ReportData, ValidationData, attach, data_of, share
 from pytest_recode.plugin.reports.report_status import CRASHED, WITH_RESULT, report_status
 from pytest_recode.plugin.run.log_warnings import LogToWarnings, RecodeWarning, warn
@@ -51,14 +51,14 @@ class Reporter:
         self._session: pytest.Session | None = None
         self._item: pytest.Item | None = None  # the running one
         self._lost = ""  # the reason for missing records
-        self._conclusions: list[gate.Conclusion] = []  # tests at the end of the run
+        self._conclusions: list[conclusions.Conclusion] = []  # tests at the end of the run
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         if isinstance(item, TaskItem):
             if decided_at_end(self.run.settings):
-                gate.excuse(report, item.recode)
+                conclusions.excuse(report, item.recode)
             if "unreadable" in item.recode:
                 report.longrepr = item.task.fault  # in the setup, pytest would add the lines of this plugin
             attach(report, item.recode)
@@ -77,7 +77,7 @@ class Reporter:
         if data_of(report) is None:
             return
         if str(report.when) == CRASHED:
-            self.run.config.hook.pytest_runtest_logreport(report=gate.ended(report))
+            self.run.config.hook.pytest_runtest_logreport(report=conclusions.ended(report))
         if self.run.worker is None:
             share(report)
         else:
@@ -230,15 +230,15 @@ class Reporter:
         except RecordsError as error:
             for record in records:
                 if record["outcome"] == "solved":
-                    hook.pytest_runtest_logreport(report=gate.unrecorded(record["nodeid"], str(error)))
+                    hook.pytest_runtest_logreport(report=conclusions.unrecorded(record["nodeid"], str(error)))
             records = []
         if not self.started:
             return
-        self._conclusions = list(gate.conclusions(self.run, records, self._wanted()))
+        self._conclusions = list(conclusions.conclusions(self.run, records, self._wanted()))
         for report in (conclusion.report for conclusion in self._conclusions):
             session.testscollected += 1  # keeps the progress at 100 %
             hook.pytest_runtest_logstart(nodeid=report.nodeid, location=report.location)
-            for each in (report, gate.ended(report)):
+            for each in (report, conclusions.ended(report)):
                 hook.pytest_runtest_logreport(report=each)
             hook.pytest_runtest_logfinish(nodeid=report.nodeid, location=report.location)
 
@@ -311,7 +311,7 @@ class Reporter:
         """Check that the records are still there, and merge those of retried episodes; fail the session if either is impossible."""
         if decided_at_end(self.run.settings) and self.run.worker is None:
             unsolved = [record["nodeid"] for record in self.records if record["outcome"] == "unsolved"]
-            gate.remember(self.run.config, unsolved)
+            conclusions.remember(self.run.config, unsolved)
         try:
             self._results.finish()
         except (RecordsError, UserError) as error:

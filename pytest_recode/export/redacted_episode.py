@@ -1,6 +1,6 @@
 """Remove what must not be shared from an episode (`--without`), before any target sees it.
 
-The parts are those of `pytest-recode html` (`render/html/redaction.py`). A text that is removed is replaced by `REMOVED`, so that the number of messages,
+The parts are those of `pytest-recode html` (`render/html/withheld.py`). A text that is removed is replaced by `REMOVED`, so that the number of messages,
 steps and cases stays.
 """
 
@@ -12,7 +12,7 @@ from typing import cast
 from pytest_recode.records.record import ErrorRecord, Record
 from pytest_recode.records.transcript_lines import FeedbackLine, TurnLine
 from pytest_recode.records.transcript_turns import ActionResult, PlayedEpisode, PlayedStep, PlayedTurn
-from pytest_recode.render.html.redaction import Without, corrects, knows_reference, shows_tests
+from pytest_recode.render.html.withheld import Without, corrects, knows_reference, shows_tests
 
 REMOVED = "[removed]"
 

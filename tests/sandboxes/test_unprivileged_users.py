@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_recode.sandboxes import Program, SandboxContext, unprivileged
+from pytest_recode.sandboxes import Program, SandboxContext, unprivileged_users
 from pytest_recode.sandboxes.conformance import Bench
 from pytest_recode.sandboxes.interpreters import interpreter
 from pytest_recode.sandboxes.process import Process
@@ -48,7 +48,7 @@ while above[-1] > 1:
 
 def python_for_everybody() -> str:
     for name in ("/usr/bin/python3", "/usr/local/bin/python3"):
-        if shutil.which(name) and unprivileged.users(interpreter(name))[2] is None:
+        if shutil.which(name) and unprivileged_users.users(interpreter(name))[2] is None:
             return name
     return ""
 
@@ -92,7 +92,7 @@ def test_each_launch_has_a_user_and_files_of_its_own(bench: Bench) -> None:
     with bench.probe() as one, bench.probe() as other:
         mine = one.ask("import os; open('secret', 'w').write('x'); result = [os.getuid(), os.path.abspath('secret')]")
         assert other.ask("import os; result = os.getuid()") != mine[0]
-        if unprivileged.users(interpreter(bench.sandbox._context.python))[2] is None:  # type: ignore[attr-defined]
+        if unprivileged_users.users(interpreter(bench.sandbox._context.python))[2] is None:  # type: ignore[attr-defined]
             with pytest.raises(AssertionError, match="PermissionError"):
                 other.ask(f"open({mine[1]!r})")
 

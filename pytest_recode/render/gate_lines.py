@@ -1,11 +1,11 @@
-"""The result of a comparison with a baseline, as lines for the terminal, JUnit and `pytest-recode gate`. Markdown: `markdown.py`."""
+"""The result of a comparison with a baseline, as lines for the terminal, JUnit and `pytest-recode gate`. Markdown: `markdown_summary.py`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from pytest_recode.metrics.baseline import name
-from pytest_recode.metrics.gate import Gate, RowGate
+from pytest_recode.metrics.gate_comparison import Gate, RowGate
 from pytest_recode.metrics.gate_verdict import ALLOWED, MOST_TASKS, Verdict
 from pytest_recode.verdict import legible
 from pytest_recode.wording import some_of

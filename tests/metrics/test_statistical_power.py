@@ -15,26 +15,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_recode.metrics import difficulty, power
+from pytest_recode.metrics import difficulty, statistical_power
 from pytest_recode.metrics.attempt import Attempt, Row, Snippet
 from pytest_recode.metrics.baseline import Outcome, Outcomes, RowOutcomes, TaskOutcomes
 from pytest_recode.metrics.difficulty import ASSUMED, Difficulty, changes, gap_of, recorded
 from pytest_recode.metrics.fail_on import conditions
-from pytest_recode.metrics.gate import gate
+from pytest_recode.metrics.gate_comparison import gate
 from pytest_recode.metrics.gate_verdict import Verdict
 from pytest_recode.metrics.paired import Unit, paired
-from pytest_recode.metrics.power import is_found, smallest, task_set
 from pytest_recode.metrics.published_results import from_published
+from pytest_recode.metrics.statistical_power import is_found, smallest, task_set
 from tests.examples import examples
 from tests.metrics.samples import stats
 
-ERROR = 4 * math.sqrt(0.25 / power.SIMULATIONS)
+ERROR = 4 * math.sqrt(0.25 / statistical_power.SIMULATIONS)
 """Four standard errors of a simulated share."""
 KEY = ("directory", "m", "L0", "recode", True)
 ROW = Row(source="run", model="m", agent="recode", feedback="L0", paper=True, format="directory")
 
 
-def tasks(count: int) -> power.TaskSet:
+def tasks(count: int) -> statistical_power.TaskSet:
     return task_set({f"t{number}": None for number in range(count)}, {})
 
 
@@ -70,7 +70,7 @@ def test_it_is_what_exact_enumeration_gives(count: int, attempts: int) -> None:
                 total += ways * probability
         return total
 
-    assert power.power(tasks(count), attempts, points) == pytest.approx(exact(points), abs=ERROR)
+    assert statistical_power.power(tasks(count), attempts, points) == pytest.approx(exact(points), abs=ERROR)
     assert exact(points) >= 0.8 - ERROR
     assert exact(points - 1) < 0.8 + ERROR
 
@@ -91,16 +91,18 @@ def test_more_tasks_or_attempts_never_find_less() -> None:
 
 
 def test_a_seed_has_one_answer() -> None:
-    assert power.power(tasks(8), 3, 50, seed=7) == power.power(tasks(8), 3, 50, seed=7)
-    assert len({power.power(tasks(8), 3, 50, seed=seed) for seed in range(5)}) > 1
-    assert power.power(tasks(8), 3, 50) == power.power(tasks(8), 3, 50, seed=power.SEED)
+    assert statistical_power.power(tasks(8), 3, 50, seed=7) == statistical_power.power(tasks(8), 3, 50, seed=7)
+    assert len({statistical_power.power(tasks(8), 3, 50, seed=seed) for seed in range(5)}) > 1
+    assert statistical_power.power(tasks(8), 3, 50) == statistical_power.power(
+        tasks(8), 3, 50, seed=statistical_power.SEED
+    )
     found = [smallest(tasks(20), 1, seed=seed) or 0 for seed in range(5)]
     assert max(found) - min(found) <= 2
 
 
 def test_equal_models_are_rarely_found_to_differ() -> None:
     for count in (8, 40):
-        assert power.power(tasks(count), 3, 0) <= 0.025 + ERROR
+        assert statistical_power.power(tasks(count), 3, 0) <= 0.025 + ERROR
 
 
 CHANGES = st.integers(1, 4).flatmap(
@@ -230,7 +232,7 @@ def test_pairs_of_published_models_are_found_as_often_as_simulated_ones(count: i
                 chosen = rng.sample(range(212), count)
                 found.append(is_found([second[place] - first[place] for place in chosen]))
     assert len(found) >= 1500
-    assert sum(found) / len(found) == pytest.approx(power.power(tasks(count), 1, 30), abs=0.06)
+    assert sum(found) / len(found) == pytest.approx(statistical_power.power(tasks(count), 1, 30), abs=0.06)
 
 
 def test_recorded_rates_are_the_difficulties() -> None:

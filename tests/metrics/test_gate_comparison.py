@@ -15,7 +15,7 @@ from pytest_recode.cli import main
 from pytest_recode.faults import UserError
 from pytest_recode.metrics import baseline
 from pytest_recode.metrics.fail_on import conditions
-from pytest_recode.metrics.gate import Gate, gate
+from pytest_recode.metrics.gate_comparison import Gate, gate
 from pytest_recode.metrics.gate_verdict import Verdict
 from pytest_recode.metrics.reading import read
 from pytest_recode.metrics.record_attempts import from_record

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Optional, cast
 
 from ..grading import library_versions
-from ..setup.files import write_files
 from ..setup.random_generators import seed_generators
+from ..setup.task_files import write_files
 from ..wire import frames, messages
 from . import exception_report, perturbed
 from .reference_run import ProcessState, ReferenceRun, run_in_fork, unload_repository

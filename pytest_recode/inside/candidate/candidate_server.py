@@ -23,10 +23,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..setup.files import write_files
 from ..setup.random_generators import seed_generators
+from ..setup.task_files import write_files
 from ..wire import codec, frames
-from . import callbacks, own_files, turns
+from . import callbacks, candidate_turns, own_files
 
 MAX_TEXT = 2000  # characters of an exception's message
 _LOOKUPS = ("__getattr__", "__getattribute__")
@@ -112,7 +112,7 @@ class _Server:
         self.callbacks: dict[int, callbacks.Callback] = {}
         self.count = 0
         self.process = os.getpid()
-        self.turns = turns.Turns()
+        self.turns = candidate_turns.Turns()
         self.sequence = frames.NO_SEQUENCE
 
     def serve(self) -> None:

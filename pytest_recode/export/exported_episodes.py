@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pytest_recode.export.redaction import redacted, redacted_record
+from pytest_recode.export.redacted_episode import redacted, redacted_record
 from pytest_recode.export.target import ExportedEpisode, row
 from pytest_recode.faults import UserError
 from pytest_recode.records.episode_choice import EPISODES, REMEDY, check_directory, without_record
@@ -15,7 +15,7 @@ from pytest_recode.records.results import located, record_at
 from pytest_recode.records.run_directory import RESULTS
 from pytest_recode.records.transcript import name
 from pytest_recode.records.transcript_turns import PlayedEpisode, read_episode
-from pytest_recode.render.html.redaction import Without
+from pytest_recode.render.html.withheld import Without
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

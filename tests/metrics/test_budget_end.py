@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_recode.metrics.budget import budget_end
+from pytest_recode.metrics.budget_end import budget_end
 from pytest_recode.records.episode_summary import EpisodeSummary
 from pytest_recode.render import words
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_recode.metrics.baseline import name
-from pytest_recode.metrics.gate import Gate, RowGate
+from pytest_recode.metrics.gate_comparison import Gate, RowGate
 from pytest_recode.metrics.score import Score
 from pytest_recode.records.episode_summary import EpisodeSummary
 from pytest_recode.records.record import cause, main_line
-from pytest_recode.render import gate as gate_lines
+from pytest_recode.render import gate_lines as gate_lines
 from pytest_recode.render.summary_tables import COLUMNS, LINES_ONLY
 from pytest_recode.render.words import error_kind_text, plural, unparsed
 from pytest_recode.verdict import legible

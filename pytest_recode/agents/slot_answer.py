@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from pytest_recode.agents.markdown import PYTHON, UnclearError, fences, without_thoughts
-from pytest_recode.agents.prompts import fence_for
+from pytest_recode.agents.prompt_texts import fence_for
 from pytest_recode.agents.python_source import ends_in_a_string
 from pytest_recode.slots import laid, reindented
 from pytest_recode.task import Brief, Slot
