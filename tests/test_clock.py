@@ -17,7 +17,7 @@ from pytest_recode.models import Message
 from pytest_recode.models.litellm_ import LitellmModel
 from pytest_recode.models.provider import ProviderModel
 from pytest_recode.models.retry import Retries
-from pytest_recode.models.table import Entry
+from pytest_recode.models.table import ModelEntry
 from pytest_recode.models.timed import TimedModel
 from pytest_recode.records.ledger import FileLedger
 from pytest_recode.records.transcript import Transcript
@@ -124,7 +124,7 @@ def test_rate_limits_use_up_no_time_of_an_episode(tmp_path: Path, work: float, s
         model = LitellmModel(
             ProviderModel(
                 name="local",
-                entry=Entry(model="openai/local", api_base=server.url),
+                entry=ModelEntry(model="openai/local", api_base=server.url),
                 ledger=meter,
                 native_tools=False,
                 api_key="none",

@@ -30,7 +30,7 @@ from pytest_recode.metrics.transcripts import FROM_FILES, ReadTranscripts
 from pytest_recode.records.line_check import transcript_fault, verdict_fault
 from pytest_recode.records.record_check import fault
 from pytest_recode.records.transcript_turns import read_episode
-from pytest_recode.render.episode_text import View, painted
+from pytest_recode.render.episode_text import ShownParts, painted
 from pytest_recode.render.episode_text import shown as show_lines
 from pytest_recode.render.html import build
 from pytest_recode.render.html.charts import charts
@@ -705,7 +705,7 @@ def test_transcripts_with_fields_of_other_types_are_shown_or_said_to_be_damaged(
         else:
             shown += 1
             assert painted(
-                show_lines(read_episode(path), View(prompts=True)), colour=False
+                show_lines(read_episode(path), ShownParts(prompts=True)), colour=False
             )  # the terminal shows it, too
     assert shown > 100
     assert damaged > 100

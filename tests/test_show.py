@@ -22,7 +22,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.records.episode_choice import episodes_of, matcher
 from pytest_recode.records.episode_ids import episode_ids
 from pytest_recode.records.transcript_turns import read_episode
-from pytest_recode.render.episode_text import View, diff, painted
+from pytest_recode.render.episode_text import ShownParts, diff, painted
 from pytest_recode.render.episode_text import shown as show_lines
 from tests.messages import assert_message
 from tests.projects import make_task
@@ -263,14 +263,14 @@ def test_an_answer_without_an_action_is_shown(project: Path) -> None:
     for name, (said, calls) in texts.items():
         message = {"event": "message", "time": 1.0, "turn": 1, "step": 1, "role": "assistant", "content": said}
         rewrite(path, [content[0], step, {**message, "tool_calls": calls}])
-        shown[name] = painted(show_lines(read_episode(path), View()), colour=False)
+        shown[name] = painted(show_lines(read_episode(path), ShownParts()), colour=False)
     assert "turns 0 of 2, 1 more not judged" in shown["text"]
     assert f"the answer was not used; the model is told: {why} …" in shown["text"]
     assert re.findall(r"^ +(row \d+)$", shown["text"], re.MULTILINE) == rows[:30]
     assert "20 more lines: --prompts" in shown["text"]
     assert '{"name": "nothing"}' in shown["call"]
     assert "(empty)" in shown["empty"]
-    assert "the model wrote" not in painted(show_lines(read_episode(path), View(prompts=True)), colour=False)
+    assert "the model wrote" not in painted(show_lines(read_episode(path), ShownParts(prompts=True)), colour=False)
 
 
 def test_turns_that_were_started_again_are_counted_and_not_shown_twice(project: Path) -> None:

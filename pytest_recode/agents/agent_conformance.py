@@ -58,11 +58,11 @@ def check_agent(
     if model is not None:
         _two_turns(kind, model(), sandbox, "the model given")
     made = _Model(lambda: Reply(text="")) if model is None else model()
-    _act(kind, made, _Workspace(Refused("not as asked")), "a workspace that refuses everything")
-    gone = _Workspace(SandboxError("gone"))
+    _act(kind, made, _FaultyWorkspace(Refused("not as asked")), "a workspace that refuses everything")
+    gone = _FaultyWorkspace(SandboxError("gone"))
     _passes_on(kind, _Model(lambda: Reply(text="")) if model is None else model(), gone, gone.fault)
     for fault in (ModelError(ModelFault.RATE_LIMIT, "check", "too many"), BudgetSpent("spent")):
-        _passes_on(kind, _Model(_raiser(fault)), _Workspace(None), fault)
+        _passes_on(kind, _Model(_raiser(fault)), _FaultyWorkspace(None), fault)
 
 
 @dataclass
@@ -112,7 +112,7 @@ class _Spent:
 
 
 @dataclass
-class _Workspace:
+class _FaultyWorkspace:
     """A workspace whose every action ends in `fault`, or does nothing."""
 
     fault: Exception | None
@@ -184,7 +184,7 @@ def _move(agent: tuple[Agent, _Spent | None], feedback: Feedback | None, workspa
         )
 
 
-def _passes_on(kind: AgentKind, model: Model, workspace: _Workspace, fault: Exception | None) -> None:
+def _passes_on(kind: AgentKind, model: Model, workspace: _FaultyWorkspace, fault: Exception | None) -> None:
     assert fault is not None
     what = type(fault).__name__
     try:

@@ -73,14 +73,14 @@ class Fence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class TextLine:
     """A line outside of fenced blocks. `heading`: whether it is the text of a heading."""
 
     text: str
     heading: bool = False
 
 
-def read(text: str) -> tuple[Fence | Line, ...]:
+def read(text: str) -> tuple[Fence | TextLine, ...]:
     """The blocks and lines of a text in their order. A block within a quotation (`>`) is lines of it.
 
     Raises UnclearError for a text that is too long to be read, or that has nothing but thoughts.
@@ -113,7 +113,7 @@ def without_thoughts(text: str) -> str:
     return text
 
 
-def _parts(text: str) -> Iterator[Fence | Line]:
+def _parts(text: str) -> Iterator[Fence | TextLine]:
     lines = text.split("\n")
     quoted, heading, at = 0, False, 0
     for token in _parser().parse(text):
@@ -122,16 +122,16 @@ def _parts(text: str) -> Iterator[Fence | Line]:
         if token.map is None or quoted or token.type not in ("fence", "inline"):
             continue
         first, end = token.map
-        yield from (Line(text=line) for line in lines[at:first])
+        yield from (TextLine(text=line) for line in lines[at:first])
         at = end
         if token.type == "inline":
-            yield from (Line(text=line, heading=heading) for line in token.content.split("\n"))
+            yield from (TextLine(text=line, heading=heading) for line in token.content.split("\n"))
             continue
         rows = token.content.count("\n") + (token.content[-1:] not in ("", "\n"))
         inner = end - first - 1 - rows  # 1 if a line closes it
         raw = "".join(f"{line}\n" for line in lines[first + 1 : end - max(inner, 0)])
         yield Fence(info=token.info.strip(), text=token.content, raw=raw, line=first + 1, closed=inner > 0)
-    yield from (Line(text=line) for line in lines[at:])
+    yield from (TextLine(text=line) for line in lines[at:])
 
 
 @cache

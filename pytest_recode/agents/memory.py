@@ -41,7 +41,7 @@ whole files. Do not act."""
 
 
 @dataclass(slots=True, kw_only=True)
-class Entry:
+class MemoryEntry:
     """One message. `files` are those that it reads, writes or changes; the value is True if it may contain the whole text.
 
     `step` is 0 for the message between two turns.
@@ -73,7 +73,7 @@ class Memory:
     keep: int | None = None
     summary: str = ""
     files: dict[str, str] = field(default_factory=dict)
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[MemoryEntry] = field(default_factory=list)
     characters: float = CHARACTERS  # to a token
 
     def shown(self) -> list[Message]:
@@ -245,9 +245,9 @@ def quoted(message: Message, limit: int = MAX_QUOTED) -> str:
     return cut("\n".join(filter(None, (message.content, calls))), limit)
 
 
-def _entry(stored: Mapping[str, Any]) -> Entry:
+def _entry(stored: Mapping[str, Any]) -> MemoryEntry:
     files = typed_field(stored, "files", dict)
-    return Entry(
+    return MemoryEntry(
         message=message_of(typed_field(stored, "message", dict)),
         turn=typed_field(stored, "turn", int),
         step=typed_field(stored, "step", int),
@@ -271,13 +271,13 @@ def _texts(message: Message) -> Iterator[str]:
         yield from (value for value in _given(call).values() if isinstance(value, str))
 
 
-def _quote(entry: Entry) -> str:
+def _quote(entry: MemoryEntry) -> str:
     who = "engineer" if entry.message.role == "assistant" else "result" if entry.step else "researcher"
     limit = MAX_QUOTED if entry.step else MAX_QUOTED_FEEDBACK
     return f"[{entry.place}: {who}]\n{quoted(entry.message, limit)}"
 
 
-def _plain(before: str, old: Sequence[Entry]) -> str:
+def _plain(before: str, old: Sequence[MemoryEntry]) -> str:
     """The first line of every message: used if the model writes no summary."""
     lines = [entry.message.content.strip().partition("\n")[0][:200] for entry in old]
     return "\n".join(filter(None, (before, *lines)))

@@ -21,7 +21,7 @@ from pytest_recode.task import Brief
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class PromptPart:
     """`tokens` is an estimate."""
 
     name: str
@@ -29,7 +29,7 @@ class Part:
     tokens: int
 
 
-def parts_of(messages: Sequence[Message], tools: Sequence[Tool], brief: Brief) -> tuple[Part, ...]:
+def parts_of(messages: Sequence[Message], tools: Sequence[Tool], brief: Brief) -> tuple[PromptPart, ...]:
     """The parts of a first prompt that are not empty. Their tokens add up to the estimate of the agents' memory (`tokens_of`)."""
     sizes = {
         "system prompt": sum(len(message.content) for message in messages if message.role == "system"),
@@ -47,10 +47,10 @@ def parts_of(messages: Sequence[Message], tools: Sequence[Tool], brief: Brief) -
     for name, size in sizes.items():
         if size:
             tokens = math.ceil((before + size) / CHARACTERS) - math.ceil(before / CHARACTERS)
-            parts.append(Part(name=name, characters=size, tokens=tokens))
+            parts.append(PromptPart(name=name, characters=size, tokens=tokens))
             before += size
     added = OF_EACH_MESSAGE * len(messages)
-    return (*parts, Part(name=f"added for {len(messages)} messages", characters=0, tokens=added))
+    return (*parts, PromptPart(name=f"added for {len(messages)} messages", characters=0, tokens=added))
 
 
 def _located(content: str, brief: Brief) -> Iterator[tuple[str, int]]:

@@ -46,20 +46,20 @@ def syntax_fault(text: str) -> SyntaxFault | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
+class SourceNames:
     """The names of a text: what it `defines` at its top, with methods; all that it `binds` anywhere, by an import or an assignment."""
 
     defines: frozenset[str]
     binds: frozenset[str]
 
 
-def names_in(text: str, module: str = "") -> Names:
+def names_in(text: str, module: str = "") -> SourceNames:
     """The names of a text or an indented excerpt. What it imports from `module`, the file that it may be itself, it does not bind. Of a text
     that is not Python only the definitions are known."""
     text = textwrap.dedent(text)
     if syntax_error(text) is not None:
         defined = frozenset(_DEFINED.findall(text))
-        return Names(defines=defined, binds=defined)
+        return SourceNames(defines=defined, binds=defined)
     defines = frozenset(_with_methods(text))
     binds = set(defines)
     for node in ast.walk(_parsed(text)):
@@ -74,10 +74,10 @@ def names_in(text: str, module: str = "") -> Names:
             binds.add(node.arg)
         elif not isinstance(node, ast.alias) and isinstance(name := getattr(node, "name", None), str):
             binds.add(name)
-    return Names(defines=defines, binds=frozenset(binds))
+    return SourceNames(defines=defines, binds=frozenset(binds))
 
 
-def without(before: Names, after: Names) -> frozenset[str]:
+def without(before: SourceNames, after: SourceNames) -> frozenset[str]:
     """What `before` defines and `after` neither defines nor binds. Nothing if `after` imports all names of a module (`*`)."""
     return frozenset() if "*" in after.binds else before.defines - after.binds
 

@@ -24,7 +24,7 @@ from typing import Any
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace
 from pytest_recode.agents.actions import Action, ProtocolError, Step, of_the_whole
 from pytest_recode.agents.forms import FORMS
-from pytest_recode.agents.memory import Entry, Memory, limit_of, size_of_tools
+from pytest_recode.agents.memory import Memory, MemoryEntry, limit_of, size_of_tools
 from pytest_recode.agents.prompt_texts import (
     brief_text,
     budget_text,
@@ -299,7 +299,7 @@ class ReCode:
             self._remember(Message(role="user", content=f"{self.over}{said}"), 0)
         self.turn += 1
 
-    def _remember(self, message: Message, step: int) -> Entry:
+    def _remember(self, message: Message, step: int) -> MemoryEntry:
         cleaned = Message(
             role=message.role,
             content=clean(message.content),
@@ -307,7 +307,7 @@ class ReCode:
             tool_call_id=message.tool_call_id,
             opaque=message.opaque,
         )
-        self.memory.entries.append(Entry(message=cleaned, turn=self.turn, step=step))
+        self.memory.entries.append(MemoryEntry(message=cleaned, turn=self.turn, step=step))
         self._log_message(cleaned, step)
         return self.memory.entries[-1]
 

@@ -14,7 +14,7 @@ from typing import Any
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace
 from pytest_recode.agents.actions import ProtocolError
 from pytest_recode.agents.prompt_texts import MAX_NAMED, MAX_TARGET, budget_text, cut, no_room, printable
-from pytest_recode.agents.recode_h_memory import History
+from pytest_recode.agents.recode_h_memory import MessageHistory
 from pytest_recode.agents.recode_h_protocol import SHAPE, Command, parse, reflection_of
 from pytest_recode.agents.retrieval import Retrieval, Searches
 from pytest_recode.agents.step_log import MAX_REMEMBERED, clean, reply_fields, usage_fields
@@ -84,7 +84,7 @@ Reflect, briefly, on
 class RecodeH:
     context: AgentContext
     model: Model
-    memory: History
+    memory: MessageHistory
     retrieval: Retrieval
     turn: int = 0
     unparsed: int = 0  # answers of this turn
@@ -282,7 +282,7 @@ def make(context: AgentContext) -> Agent:
     return RecodeH(
         context=context,
         model=context.model,
-        memory=History(
+        memory=MessageHistory(
             threshold=context.memory_threshold or DEFAULTS["memory_threshold"],
             keep=context.memory_keep or DEFAULTS["memory_keep"],
         ),

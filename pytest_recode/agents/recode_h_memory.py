@@ -20,7 +20,7 @@ MAX_CHARACTERS = 120_000
 
 
 @dataclass(slots=True, kw_only=True)
-class History:
+class MessageHistory:
     """Past `threshold` messages the older ones are summarised; the latest `keep` stay. None of them is the brief."""
 
     threshold: int

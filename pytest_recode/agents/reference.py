@@ -11,7 +11,7 @@ from pytest_recode.task import Brief, Files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
+class ReferenceAgent:
     solution: Callable[[], Files]
 
     def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
@@ -24,7 +24,7 @@ class Reference:
 def make(context: AgentContext) -> Agent:
     if context.solution is None:
         raise ValueError("the agent 'reference' is made without a solution: register it with needs_reference=True")
-    return Reference(solution=context.solution)
+    return ReferenceAgent(solution=context.solution)
 
 
 KIND = AgentKind(make=make, needs_model=False, needs_reference=True, offline=True)

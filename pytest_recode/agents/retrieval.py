@@ -134,7 +134,7 @@ def cut_up(files: Files) -> tuple[Definition, ...]:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Open:
+class _OpenDefinition:
     """A definition whose end was not met yet. `holes` are the bodies of its methods: first line and end, from 0."""
 
     indent: int
@@ -147,7 +147,7 @@ class _Open:
 def definitions(path: str, text: str) -> Iterator[Definition]:
     """By indentation alone: a twentieth of the time of parsing, and files that are no Python of this version are cut as well."""
     lines = [line.rstrip("\r") for line in text.expandtabs().split("\n")]
-    stack: list[_Open] = []
+    stack: list[_OpenDefinition] = []
     decorated: int | None = None
     last = 0
     for at, line in enumerate([*lines, "end"]):
@@ -165,11 +165,11 @@ def definitions(path: str, text: str) -> Iterator[Definition]:
         # a function within a function is a part of it
         if head is not None and not (stack and stack[-1].kind == "def"):
             first = at if decorated is None else decorated
-            stack.append(_Open(indent=indent, kind=head["kind"], name=head["name"], first=first))
+            stack.append(_OpenDefinition(indent=indent, kind=head["kind"], name=head["name"], first=first))
         decorated = None
 
 
-def _closed(path: str, lines: Sequence[str], stack: list[_Open], end: int) -> Definition:
+def _closed(path: str, lines: Sequence[str], stack: list[_OpenDefinition], end: int) -> Definition:
     done = stack.pop()
     name = ".".join([*(each.name for each in stack), done.name])
     if stack:

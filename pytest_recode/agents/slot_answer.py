@@ -52,7 +52,7 @@ _WHICH_END = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class SlotAnswer:
     """`text` is the whole file with the answer inserted, None if there was no answer. `problems` are shown to the model."""
 
     text: str | None = None
@@ -76,30 +76,30 @@ def how(brief: Brief, slot: Slot) -> str:
     return HOW.format(path=slot.path, placeholder=placeholder, depth=depth, paper=paper)
 
 
-def read(text: str, brief: Brief, slot: Slot, *, reindent: bool) -> Answer:
+def read(text: str, brief: Brief, slot: Slot, *, reindent: bool) -> SlotAnswer:
     """The file that results from an answer."""
     try:
         text = without_thoughts(text)
         everything = fences(text)
     except UnclearError as unclear:
-        return Answer(problems=(f"{unclear} The file is unchanged.",))
+        return SlotAnswer(problems=(f"{unclear} The file is unchanged.",))
     pieces = [piece for piece in everything if piece.language in PYTHON]
     for piece in pieces:
         if piece is not everything[-1] and ends_in_a_string(piece.text):
-            return Answer(problems=(_WHICH_END.format(begins=f" that begins in line {piece.line}"),))
+            return SlotAnswer(problems=(_WHICH_END.format(begins=f" that begins in line {piece.line}"),))
     # The block that counts is the last one, and never an earlier draft because the last one was cut off.
     cut_off = pieces and not pieces[-1].closed
     blocks = [piece.raw for piece in pieces] or _LOOSE.findall(text)  # deeper than Markdown allows, within a list
     if cut_off or not blocks:
         why = (pieces[-1].unclosed,) if cut_off else ()
         unchanged = "Your answer has no whole block of code that begins with ```python: the file is unchanged."
-        return Answer(problems=(*why, unchanged))
+        return SlotAnswer(problems=(*why, unchanged))
     if not pieces and ends_in_a_string(blocks[-1]):
-        return Answer(problems=(_WHICH_END.format(begins=""),))
+        return SlotAnswer(problems=(_WHICH_END.format(begins=""),))
     code = blocks[-1].removesuffix("\n")
     moved = reindented(code, slot.indent) if reindent else code
     untouched = brief.repo[slot.path].decode("utf-8", "surrogateescape")
-    return Answer(text=laid(untouched, slot, moved), reindented=moved != code)
+    return SlotAnswer(text=laid(untouched, slot, moved), reindented=moved != code)
 
 
 def _fenced(brief: Brief, path: str) -> str:

@@ -29,7 +29,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pytest_recode.agents.actions import MAX_ACTIONS, Action, ProtocolError, Step
 from pytest_recode.agents.arguments import action
 from pytest_recode.agents.forms import PARTS
-from pytest_recode.agents.markdown import PYTHON, Fence, Line, UnclearError, read
+from pytest_recode.agents.markdown import PYTHON, Fence, TextLine, UnclearError, read
 
 SHELLS = frozenset({"bash", "sh", "shell"})
 """Languages of a block that is a command."""
@@ -122,7 +122,7 @@ def beside_calls(text: str) -> tuple[dict[str, str], str]:
     return _sections(parts), note
 
 
-def _actions(parts: Sequence[Fence | Line], target: str) -> tuple[list[Action], str]:
+def _actions(parts: Sequence[Fence | TextLine], target: str) -> tuple[list[Action], str]:
     """The actions, and what is wrong with the first block of code that is none. Raises UnclearError."""
     actions: list[Action] = []
     unsaved = ""
@@ -140,7 +140,7 @@ def _actions(parts: Sequence[Fence | Line], target: str) -> tuple[list[Action], 
         actions += acts
         unsaved = unsaved or (_unsaved(part, target) if not acts and _is_code(part) else "")
     last = next((part for part in reversed(parts) if isinstance(part, Fence) or part.text.strip()), None)
-    if isinstance(last, Line) and _SUBMIT.fullmatch(last.text) and "submit" not in [a.kind for a in actions]:
+    if isinstance(last, TextLine) and _SUBMIT.fullmatch(last.text) and "submit" not in [a.kind for a in actions]:
         actions.append(Action(kind="submit"))
     return actions, unsaved
 
@@ -187,11 +187,11 @@ def _unsaved(block: Fence, target: str) -> str:
     return f"{_capital(block.opening)} is no action: no file has its code. {how}"
 
 
-def _unheard(parts: Sequence[Fence | Line], actions: Sequence[Action]) -> str:
+def _unheard(parts: Sequence[Fence | TextLine], actions: Sequence[Action]) -> str:
     """A note where the word for handing in stands above other lines, so that it was not heard; "" otherwise."""
     if any(each.kind == "submit" for each in actions):
         return ""
-    words = any(isinstance(part, Line) and part.text.strip(" *_`.#") == "SUBMIT" for part in parts)
+    words = any(isinstance(part, TextLine) and part.text.strip(" *_`.#") == "SUBMIT" for part in parts)
     return "SUBMIT is not the last line of your answer: the targets were not handed in." if words else ""
 
 
@@ -203,7 +203,7 @@ def _is_code(block: Fence) -> bool:
     return block.language in PYTHON or block.is_diff
 
 
-def _sections(parts: Iterable[Fence | Line]) -> dict[str, str]:
+def _sections(parts: Iterable[Fence | TextLine]) -> dict[str, str]:
     """The parts of a step in an answer: what stands below their headings, the rest is reflection. Blocks that act are left out."""
     sections: dict[str, list[str]] = {}
     word = "reflection"

@@ -35,7 +35,7 @@ Search = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ActionOutcome:
     """What became of an action. `done`: False if the workspace refused it. `text`: for the model. `failed`: a command that was executed and
     did not succeed."""
 
@@ -44,7 +44,7 @@ class Result:
     failed: bool = False
 
 
-def execute(action: Action, workspace: Workspace, search: Search, *, among: int = 1) -> Result:
+def execute(action: Action, workspace: Workspace, search: Search, *, among: int = 1) -> ActionOutcome:
     """Execute any action except `submit`. `among` is the number of actions that share `MAX_RESULTS`."""
     room = min(MAX_RESULT, MAX_RESULTS // among)
     try:
@@ -55,7 +55,7 @@ def execute(action: Action, workspace: Workspace, search: Search, *, among: int 
         else:
             text = _execute(action, workspace, search)
         shown, note = printable(text)
-        return Result(True, cut(f"{head}{shown}", room) + (f"\n{note}" if note else ""), failed)
+        return ActionOutcome(True, cut(f"{head}{shown}", room) + (f"\n{note}" if note else ""), failed)
     except Refused as refused:
         missing = str(refused).startswith("there is no ")
         more = _instead(action.arguments.get("path", ""), workspace) if missing else ""
@@ -63,7 +63,7 @@ def execute(action: Action, workspace: Workspace, search: Search, *, among: int 
             more = f". `path` names one file or directory, and is no pattern{more}"
         elif missing and _SEVERAL.search(action.arguments.get("path", "")):
             refused = Refused(f"`{action.kind}` takes one path, and `path` was `{action.arguments['path']}`")
-        return Result(False, cut(printable(f"Refused: {refused}{more}")[0], room))
+        return ActionOutcome(False, cut(printable(f"Refused: {refused}{more}")[0], room))
 
 
 def _execute(action: Action, workspace: Workspace, search: Search) -> str:

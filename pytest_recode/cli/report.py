@@ -16,7 +16,7 @@ from pytest_recode.wording import guess
 
 if TYPE_CHECKING:
     from pytest_recode.cli.subcommands import Commands
-    from pytest_recode.formats.discovery import Found
+    from pytest_recode.formats.discovery import DiscoveredTasks
     from pytest_recode.metrics.adoption import Advice
     from pytest_recode.metrics.attempt import Attempt, Row
     from pytest_recode.render.report_feedback import Judge
@@ -183,15 +183,15 @@ def _report(given: argparse.Namespace) -> str:
     return as_text(chosen, notes, given.format)
 
 
-def _tasks(paths: Sequence[Path]) -> Found:
-    from pytest_recode.formats.discovery import Found, find
+def _tasks(paths: Sequence[Path]) -> DiscoveredTasks:
+    from pytest_recode.formats.discovery import DiscoveredTasks, find
     from pytest_recode.metrics.record_attempts import task_key
 
-    return find(paths, task_key) if paths else Found()
+    return find(paths, task_key) if paths else DiscoveredTasks()
 
 
 def _code(
-    given: argparse.Namespace, rows: Mapping[Row, Sequence[Attempt]], tasks: Found, notes: list[str]
+    given: argparse.Namespace, rows: Mapping[Row, Sequence[Attempt]], tasks: DiscoveredTasks, notes: list[str]
 ) -> dict[str, Callable[[], Table]]:
     """The table `code`, if --tasks is given. It needs an optional package, whose absence is an error only if the table is requested."""
     if given.codebertscore and not given.tasks:

@@ -48,7 +48,7 @@ def add_to(commands: Commands) -> None:
 def _show(given: argparse.Namespace) -> str:
     from pytest_recode.records.episode_choice import choose, episodes_of, guess_of, names, tasks
     from pytest_recode.records.transcript_turns import read_episode
-    from pytest_recode.render.episode_text import View, listed, painted, shown
+    from pytest_recode.render.episode_text import ShownParts, listed, painted, shown
 
     run, ids = _run_and_ids(given)
     if run.is_file():
@@ -69,7 +69,7 @@ def _show(given: argparse.Namespace) -> str:
     if given.turn is not None and given.turn not in numbers:
         known = f"its turns are {', '.join(map(str, numbers))}" if numbers else "it has no turn yet"
         raise UserError(f"--turn={given.turn}: the episode has no such turn; {known}")
-    view = View(turn=given.turn, diff=given.diff, prompts=given.prompts)
+    view = ShownParts(turn=given.turn, diff=given.diff, prompts=given.prompts)
     return paged(painted(shown(episode, view), colour=_colour()), pager=not given.no_pager)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from pytest_recode.drafting.code_repository import Closure, Module, Repository
-from pytest_recode.drafting.draft import Case, drawing_source, repository_files
+from pytest_recode.drafting.code_repository import Closure, Repository, RepositoryModule
+from pytest_recode.drafting.draft import DraftedCase, drawing_source, repository_files
 from pytest_recode.drafting.findings import Finding, hazards
 from pytest_recode.drafting.generators import NotDrawable, source_of
 from pytest_recode.drafting.licences import Licence
 from pytest_recode.drafting.plans import PLANS, drawn_sizes, fixed_sizes
-from pytest_recode.drafting.recorded_values import Call, outline
+from pytest_recode.drafting.recorded_values import RecordedCall, outline
 from pytest_recode.drafting.rehearsing import Rehearsal, Trial, rehearse
 from pytest_recode.faults import UserError
 from pytest_recode.inside.recording.rehearsal import LEAST_SEEDS
@@ -21,18 +21,18 @@ SEEDS = tuple(range(50))
 """Under which the reference must accept the inputs of a case; fewer for a slow function, but `LEAST_SEEDS`."""
 
 
-Chosen = dict[str, list[Case]]
+Chosen = dict[str, list[DraftedCase]]
 Results = dict[tuple[str, int], bytes]
 
 
-def most_different(calls: Sequence[Call], most: int) -> list[Call]:
+def most_different(calls: Sequence[RecordedCall], most: int) -> list[RecordedCall]:
     """At most `most` calls, one after the other that which differs most from those before: in types, shapes and texts, then in the number of
     arguments with other numbers."""
-    left, chosen = list(calls), list[Call]()
+    left, chosen = list(calls), list[RecordedCall]()
     kinds: set[object] = set()
     numbers: set[tuple[str, object]] = set()
 
-    def newness(call: Call) -> tuple[bool, int]:
+    def newness(call: RecordedCall) -> tuple[bool, int]:
         return _kind(call) not in kinds, len(_numbers(call) - numbers)
 
     while left and len(chosen) < most:
@@ -44,26 +44,26 @@ def most_different(calls: Sequence[Call], most: int) -> list[Call]:
     return chosen
 
 
-def _kind(call: Call) -> object:
+def _kind(call: RecordedCall) -> object:
     return tuple((name, outline(value, numbers=False)) for name, value in call.arguments)
 
 
-def _numbers(call: Call) -> set[tuple[str, object]]:
+def _numbers(call: RecordedCall) -> set[tuple[str, object]]:
     return {(name, outline(value, numbers=True)) for name, value in call.arguments}
 
 
 def rehearsed(
     sandbox: Sandbox,
     repository: Repository,
-    module: Module,
+    module: RepositoryModule,
     licence: Licence,
     closures: tuple[Closure, Closure],
-    calls: Mapping[str, Sequence[Call]],
+    calls: Mapping[str, Sequence[RecordedCall]],
     refused: dict[str, list[Finding]],
     notes: dict[str, list[str]],
 ) -> tuple[Closure, Chosen, Results]:
     """The closest closure that can be imported, and for each call the freest inputs that its function accepts."""
-    drafts: dict[str, Case] = {}
+    drafts: dict[str, DraftedCase] = {}
     cases: list[tuple[list[str], str]] = []
     for name, recorded_calls in calls.items():
         fixed = fixed_sizes(recorded_calls)
@@ -138,11 +138,11 @@ def rehearsed(
     return closure, {name: own_cases for name, own_cases in chosen.items() if name not in refused}, results
 
 
-def _is_of(case: Case, name: str) -> bool:
+def _is_of(case: DraftedCase, name: str) -> bool:
     return case.call.function == name
 
 
-def _body(case: Case) -> list[str]:
+def _body(case: DraftedCase) -> list[str]:
     """The statements that draw, without name and docstring."""
     return case.source.splitlines()[2:]
 
@@ -156,9 +156,9 @@ def _accepted(rehearsal: Rehearsal, case: str) -> bool:
     return len(trials) >= LEAST_SEEDS and all(each.accepted for each in trials)
 
 
-def _alternatives(name: str, number: int, call: Call, fixed: frozenset[int]) -> list[Case]:
+def _alternatives(name: str, number: int, call: RecordedCall, fixed: frozenset[int]) -> list[DraftedCase]:
     """The inputs of a call by every plan that fits, without those that draw the same as an earlier one."""
-    by_body: dict[str, Case] = {}
+    by_body: dict[str, DraftedCase] = {}
     for step, plan in enumerate(PLANS):
         case = f"{name}_{number}_{step}"
         try:
@@ -168,7 +168,7 @@ def _alternatives(name: str, number: int, call: Call, fixed: frozenset[int]) -> 
             continue
         body = source.replace(case, "", 1).replace(plan.words or " ", "")
         by_body.setdefault(
-            body, Case(name=case, source=source, call=call, words=plan.words, sizes=sizes.names, modified=False)
+            body, DraftedCase(name=case, source=source, call=call, words=plan.words, sizes=sizes.names, modified=False)
         )
     return list(by_body.values())
 
@@ -180,7 +180,7 @@ def _as_bytes(files: Mapping[str, str]) -> dict[str, bytes]:
 def repeated(
     sandbox: Sandbox,
     repository: Repository,
-    module: Module,
+    module: RepositoryModule,
     licence: Licence,
     closure: Closure,
     chosen: Chosen,
@@ -216,7 +216,7 @@ def repeated(
     return {name: own_cases for name, own_cases in chosen.items() if name not in refused}
 
 
-def by_reading(needed: Closure, module: Module, name: str, known: Sequence[Finding]) -> list[Finding]:
+def by_reading(needed: Closure, module: RepositoryModule, name: str, known: Sequence[Finding]) -> list[Finding]:
     """Places in the code of what the calls did, or everything if there was no call."""
     kinds = {finding.kind for finding in known}
     findings = hazards(needed.modules, module.name, name)

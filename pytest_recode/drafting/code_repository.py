@@ -29,7 +29,7 @@ _parsed = functools.cache(tree_of)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Module:
+class RepositoryModule:
     """A file of the repository. `path`: relative to `root` of the repository; `package`: the name that relative imports start from."""
 
     name: str
@@ -54,17 +54,17 @@ class Repository:
     root: str
     generated: Mapping[str, str] = field(default_factory=dict)
 
-    def module(self, name: str) -> Module | None:
+    def module(self, name: str) -> RepositoryModule | None:
         """The module with this dotted name, None if the repository has no source for it."""
         relative = name.replace(".", "/")
         for path, package in ((f"{relative}/__init__.py", name), (f"{relative}.py", name.rpartition(".")[0])):
             file = self.place / self.root / path
             written = self.generated.get(posixpath.normpath(f"{self.root}/{path}"))
             if written is not None:
-                return Module(name=name, path=path, source=written, package=package)
+                return RepositoryModule(name=name, path=path, source=written, package=package)
             if file.is_file() and file.resolve().is_relative_to(self.place.resolve()):  # no link that leads out of it
                 source = file.read_text("utf-8", "replace")
-                return Module(name=name, path=path, source=source, package=package)
+                return RepositoryModule(name=name, path=path, source=source, package=package)
         return None
 
     def has(self, name: str) -> bool:
@@ -80,7 +80,7 @@ def check_place(place: Path) -> None:
         )
 
 
-def find(place: Path, target: str) -> tuple[Repository, Module]:
+def find(place: Path, target: str) -> tuple[Repository, RepositoryModule]:
     """The repository with the module `target`. Raises `UserError` if it has none, or one that does not parse."""
     check_place(place)
     for root in _ROOTS:
@@ -104,7 +104,7 @@ def _names(root: Path) -> Iterator[str]:
             yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def with_versions(repository: Repository, target: Module) -> Repository:
+def with_versions(repository: Repository, target: RepositoryModule) -> Repository:
     """The repository with the version modules that `target` needs and that only a build writes."""
     missing = closure(repository, target, whole_packages=True).missing
     names = [name for name in missing if "version" in name.rpartition(".")[2]]
@@ -146,7 +146,7 @@ class Import:
     required: bool
 
 
-def imports_of(module: Module) -> list[Import]:
+def imports_of(module: RepositoryModule) -> list[Import]:
     """Every import statement of the module, with relative ones resolved, but not those under `TYPE_CHECKING`."""
     imports: list[Import] = []
 
@@ -183,15 +183,15 @@ class Closure:
     modules from elsewhere, with whether they are required. `missing`: modules of the repository without source, with the file that imports them.
     """
 
-    modules: dict[str, Module]
+    modules: dict[str, RepositoryModule]
     emptied: tuple[str, ...]
     others: dict[str, bool]
     missing: Mapping[str, str]
 
 
-def closure(repository: Repository, target: Module, *, whole_packages: bool) -> Closure:
+def closure(repository: Repository, target: RepositoryModule, *, whole_packages: bool) -> Closure:
     """The modules that `target` imports, directly or not. `whole_packages`: with the `__init__` of each package, as Python imports it."""
-    modules: dict[str, Module] = {}
+    modules: dict[str, RepositoryModule] = {}
     others: dict[str, bool] = {}
     missing: dict[str, str] = {}
     pending = [target]
@@ -234,7 +234,7 @@ def _packages(name: str) -> Iterator[str]:
         yield ".".join(parts[:count])
 
 
-def _binds(package: Module | None, name: str) -> bool:
+def _binds(package: RepositoryModule | None, name: str) -> bool:
     """Whether the package's own code binds `name` to something else than its submodule."""
     if package is None or not package.path.endswith("__init__.py"):
         return False

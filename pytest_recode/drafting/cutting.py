@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_recode.drafting.choosing import by_reading, most_different, rehearsed, repeated
-from pytest_recode.drafting.code_repository import Closure, Module, Repository, closure, files_of, find
-from pytest_recode.drafting.draft import Case
+from pytest_recode.drafting.code_repository import Closure, Repository, RepositoryModule, closure, files_of, find
+from pytest_recode.drafting.draft import DraftedCase
 from pytest_recode.drafting.findings import Finding, hazards, kind_of_function
 from pytest_recode.drafting.licences import Licence, permitted
 from pytest_recode.drafting.recorded_programs import given_run, test_runs
-from pytest_recode.drafting.recorded_values import Call
+from pytest_recode.drafting.recorded_values import RecordedCall
 from pytest_recode.drafting.recording import Recording, record
 from pytest_recode.faults import UserError
 from pytest_recode.sandboxes import Sandbox
@@ -22,14 +22,14 @@ MOST_CALLS = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
+class CutRepository:
     """What came out. `cases`: by function that can be cut. `refused`: by function, why it cannot. `notes`: by function, what a person must look at."""
 
     repository: Repository
-    target: Module
+    target: RepositoryModule
     licence: Licence
     closure: Closure
-    cases: Mapping[str, Sequence[Case]]
+    cases: Mapping[str, Sequence[DraftedCase]]
     refused: Mapping[str, Sequence[Finding]]
     notes: Mapping[str, Sequence[str]]
     versions: Mapping[str, tuple[str, str] | None]
@@ -46,7 +46,7 @@ def cut(
     runs: Sequence[str],
     licence: str,
     repetitions: int,
-) -> Cut:
+) -> CutRepository:
     """Try to cut `functions` out of the module `target`. Raises `UserError`, `SandboxError`."""
     repository, module = find(place, target)
     allowed = permitted(place, licence)
@@ -73,7 +73,7 @@ def cut(
         if found_here:
             refused[name] = [*found_here, *by_reading(whole, module, name, found_here)]
     recordable = [name for name in plain if name not in refused]
-    cases: dict[str, list[Case]] = {}
+    cases: dict[str, list[DraftedCase]] = {}
     used_closure = slim
     if recordable:
         used_closure, chosen, results = rehearsed(
@@ -94,7 +94,7 @@ def cut(
         ]
     versions = {name: version for recording in recordings for name, version in recording.versions.items()}
     needed = {"numpy", *used_closure.others}
-    return Cut(
+    return CutRepository(
         repository=repository,
         target=module,
         licence=allowed,
@@ -112,7 +112,7 @@ def _recordings(
     sandbox: Sandbox,
     repository: Repository,
     files: Mapping[str, bytes],
-    module: Module,
+    module: RepositoryModule,
     functions: Sequence[str],
     runs: Sequence[str],
     needed: Closure,
@@ -149,7 +149,7 @@ def _recordings(
     return recordings
 
 
-def _distinct(recordings: Sequence[Recording], name: str) -> list[Call]:
+def _distinct(recordings: Sequence[Recording], name: str) -> list[RecordedCall]:
     calls = [call for each in recordings for call in each.calls if call.function == name]
     return most_different(list({str((call.args, call.kwargs)): call for call in calls}.values()), MOST_CALLS)
 
@@ -163,7 +163,7 @@ def _unrecorded(recordings: Sequence[Recording], name: str) -> list[str]:
     return [f"{count} call{'s' if count > 1 else ''} not recorded: {what}" for what, count in counts.items()]
 
 
-def _of_calls(calls: Sequence[Call], recordings: Sequence[Recording], name: str) -> list[Finding]:
+def _of_calls(calls: Sequence[RecordedCall], recordings: Sequence[Recording], name: str) -> list[Finding]:
     """Why the function cannot be cut, as its recorded calls show; empty if it can."""
     if not calls:
         why = "; ".join(_unrecorded(recordings, name))

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_recode.drafting.code_repository import Closure, Module, Repository
+from pytest_recode.drafting.code_repository import Closure, Repository, RepositoryModule
 from pytest_recode.drafting.licences import Licence
-from pytest_recode.drafting.recorded_values import Call
+from pytest_recode.drafting.recorded_values import RecordedCall
 from pytest_recode.drafting.stubs import docstring, signature, stubbed
 from pytest_recode.formats.directory.example import as_yaml
 
@@ -21,7 +21,7 @@ _DRAWING = Path(__file__).with_name("drawing.py.txt")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class DraftedCase:
     """A recorded call whose inputs are drawn by the function `name` of `source`. `words`: how close they are to the recorded ones.
 
     `sizes`: for each recorded size of arrays in whose place another is drawn, its expression in `source`.
@@ -29,14 +29,14 @@ class Case:
 
     name: str
     source: str
-    call: Call
+    call: RecordedCall
     words: str
     sizes: Mapping[int, str]
     modified: bool
 
 
 def repository_files(
-    closure: Closure, repository: Repository, target: Module, licence: Licence, text: str
+    closure: Closure, repository: Repository, target: RepositoryModule, licence: Licence, text: str
 ) -> dict[str, str]:
     """The texts of `repo/` by path, with `text` in the target's place."""
     files = {module.path: module.source for module in closure.modules.values()}
@@ -69,7 +69,7 @@ def drawing_source(sources: Sequence[str]) -> str:
     return "\n\n\n".join(["import numpy as np", helpers(sources), *sources])
 
 
-def hidden_tests(target: Module, cases: Mapping[str, Sequence[Case]]) -> str:
+def hidden_tests(target: RepositoryModule, cases: Mapping[str, Sequence[DraftedCase]]) -> str:
     """`tests/test_<module>.py`."""
     unmodified = any(not case.modified for each in cases.values() for case in each)
     sources = [case.source.rstrip() for each in cases.values() for case in each]
@@ -112,11 +112,11 @@ class Draft:
     """What a task is written from. `functions`: those that are cut. `versions`: of top-level modules from elsewhere."""
 
     id: str
-    target: Module
+    target: RepositoryModule
     repository: Repository
     closure: Closure
     licence: Licence
-    cases: Mapping[str, Sequence[Case]]
+    cases: Mapping[str, Sequence[DraftedCase]]
     versions: Mapping[str, tuple[str, str] | None]
     checklist: Sequence[str]
     canary: str

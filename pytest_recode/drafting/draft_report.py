@@ -6,8 +6,8 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 
-from pytest_recode.drafting.cutting import Cut
-from pytest_recode.drafting.draft import Case
+from pytest_recode.drafting.cutting import CutRepository
+from pytest_recode.drafting.draft import DraftedCase
 from pytest_recode.drafting.relations import constant_relations
 from pytest_recode.drafting.stubs import Function, functions_of
 from pytest_recode.drafting.variation import unvaried_arguments, unvaried_sizes
@@ -18,7 +18,7 @@ GUIDE = "docs/how-to/cut-a-task-from-a-repository.md"
 _MOST_SHOWN = 8
 
 
-def checklist(cut: Cut) -> list[str]:
+def checklist(cut: CutRepository) -> list[str]:
     """What remains for a person, in the order in which to do it."""
     steps = [
         "instruction.md: write it so that it is sufficient without the paper; delete this comment",
@@ -50,7 +50,7 @@ def checklist(cut: Cut) -> list[str]:
     return [legible(" ".join(each.split())) for each in steps]
 
 
-def _unvaried(name: str, function: Function, cases: Sequence[Case]) -> list[str]:
+def _unvaried(name: str, function: Function, cases: Sequence[DraftedCase]) -> list[str]:
     """Lines on what the hidden tests of one function never vary."""
     steps = []
     if arguments := unvaried_arguments(function, cases):
@@ -71,11 +71,11 @@ def _counted(lines: Sequence[str]) -> list[str]:
     return [line if count == 1 else f"{line} ({count} times)" for line, count in Counter(lines).items()]
 
 
-def nothing_cut(cut: Cut) -> str:
+def nothing_cut(cut: CutRepository) -> str:
     return legible("\n".join(["nothing was cut, and nothing was written:", *_refusals(cut)]) + "\n")
 
 
-def written(cut: Cut, task: str, files: Sequence[str], checks: str) -> str:
+def written(cut: CutRepository, task: str, files: Sequence[str], checks: str) -> str:
     """The report of a draft."""
     source = f"{cut.licence.name}, from {cut.licence.source}"
     lines = [f"{task}: drafted from {cut.target.name} ({source}): {some_of(sorted(files), _MOST_SHOWN)}"]
@@ -99,7 +99,7 @@ def written(cut: Cut, task: str, files: Sequence[str], checks: str) -> str:
     return legible("\n".join([*lines, f"the guide, in the repository of pytest-recode: {GUIDE}"]) + "\n")
 
 
-def _refusals(cut: Cut) -> list[str]:
+def _refusals(cut: CutRepository) -> list[str]:
     return [
         f"  {cut.target.name}.{name}: {' '.join(str(each).split())}"
         for name, found in cut.refused.items()

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from pytest_recode.drafting.code_repository import Module, imports_of
+from pytest_recode.drafting.code_repository import RepositoryModule, imports_of
 from pytest_recode.drafting.stubs import Function, functions_of
 
 
@@ -51,7 +51,7 @@ _MUTATING = {
 }
 
 
-def kind_of_function(module: Module, name: str) -> Finding | None:
+def kind_of_function(module: RepositoryModule, name: str) -> Finding | None:
     """Why the function of this name cannot be cut because of what it is; None if it is a plain function."""
     functions = functions_of(module.tree)
     place = module.path
@@ -84,7 +84,7 @@ def _own(node: ast.AST) -> Iterator[ast.AST]:
             yield from _own(child)
 
 
-def hazards(modules: Mapping[str, Module], target: str, name: str) -> list[Finding]:
+def hazards(modules: Mapping[str, RepositoryModule], target: str, name: str) -> list[Finding]:
     """Global state, files, network, GPU and randomness in the function and in functions of the repository that it calls by name."""
     findings: list[Finding] = []
     pending, seen = [(target, name)], set()
@@ -112,7 +112,7 @@ def hazards(modules: Mapping[str, Module], target: str, name: str) -> list[Findi
     return list(dict.fromkeys(findings))
 
 
-def _in_function(module: Module, node: Function) -> Iterator[Finding]:
+def _in_function(module: RepositoryModule, node: Function) -> Iterator[Finding]:
     shared = {name for part in module.tree.body for name in _bound(part)}
     local = {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)}
     local |= {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}

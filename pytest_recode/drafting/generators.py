@@ -6,13 +6,13 @@ import math
 import re
 from typing import Any
 
-from pytest_recode.drafting.plans import Plan, Sizes
+from pytest_recode.drafting.plans import DrawingPlan, Sizes
 from pytest_recode.drafting.recorded_values import (
     Array,
-    Call,
     Elements,
     Generator,
     Mapping,
+    RecordedCall,
     Scalar,
     Sequence,
     Value,
@@ -30,7 +30,7 @@ class NotDrawable(Exception):
     """The plan cannot vary this value."""
 
 
-def source_of(name: str, call: Call, plan: Plan, sizes: Sizes) -> str:
+def source_of(name: str, call: RecordedCall, plan: DrawingPlan, sizes: Sizes) -> str:
     """The function `name(rng)`, which returns positional and named arguments. Raises `NotDrawable`."""
     writer = _Writer(plan, sizes)
     args = [writer.expression(value, argument) for argument, value in call.args]
@@ -47,7 +47,7 @@ def source_of(name: str, call: Call, plan: Plan, sizes: Sizes) -> str:
     return "\n".join([*lines, f"    kwargs = {{{listed}\n    }}", "    return args, kwargs", ""])
 
 
-def _summary(call: Call) -> str:
+def _summary(call: RecordedCall) -> str:
     parts = []
     for name, value in call.arguments:
         if isinstance(value, Array):
@@ -60,7 +60,7 @@ def _summary(call: Call) -> str:
 
 
 class _Writer:
-    def __init__(self, plan: Plan, sizes: Sizes) -> None:
+    def __init__(self, plan: DrawingPlan, sizes: Sizes) -> None:
         self.plan = plan
         self.sizes = sizes
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_recode.drafting.recorded_values import Call, arrays_in
+from pytest_recode.drafting.recorded_values import RecordedCall, arrays_in
 
 SMALL = 40  # the largest size that is drawn, whatever was recorded, unless sizes are near the recorded ones
 _LETTERS = ("n", "m", "k", "p", "q", "r", "s", "t")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class DrawingPlan:
     """`sizes`: "vary" (at most `SMALL`), "related" (sizes that are one more, one less or twice another stay so), "near" or "kept".
 
     `tied`: an int that equals a size stays equal to it. `scalars`: numbers are varied. `values`: "drawn", "scaled" (recorded arrays times a
@@ -35,20 +35,20 @@ class Plan:
 
 
 PLANS = (
-    Plan(sizes="vary"),
-    Plan(sizes="vary", scalars=False),
-    Plan(sizes="related"),
-    Plan(sizes="related", scalars=False),
-    Plan(sizes="vary", tied=False),
-    Plan(sizes="vary", tied=False, scalars=False),
-    Plan(sizes="near"),
-    Plan(sizes="near", scalars=False),
-    Plan(sizes="kept"),
-    Plan(sizes="kept", scalars=False),
-    Plan(sizes="kept", values="scaled"),
-    Plan(sizes="kept", values="scaled", scalars=False),
-    Plan(sizes="kept", values="recorded"),
-    Plan(sizes="kept", values="recorded", scalars=False),
+    DrawingPlan(sizes="vary"),
+    DrawingPlan(sizes="vary", scalars=False),
+    DrawingPlan(sizes="related"),
+    DrawingPlan(sizes="related", scalars=False),
+    DrawingPlan(sizes="vary", tied=False),
+    DrawingPlan(sizes="vary", tied=False, scalars=False),
+    DrawingPlan(sizes="near"),
+    DrawingPlan(sizes="near", scalars=False),
+    DrawingPlan(sizes="kept"),
+    DrawingPlan(sizes="kept", scalars=False),
+    DrawingPlan(sizes="kept", values="scaled"),
+    DrawingPlan(sizes="kept", values="scaled", scalars=False),
+    DrawingPlan(sizes="kept", values="recorded"),
+    DrawingPlan(sizes="kept", values="recorded", scalars=False),
 )
 """From the freest to the closest: the first that the function accepts is used."""
 
@@ -64,7 +64,7 @@ class Sizes:
         return self.names.get(size, str(size))
 
 
-def fixed_sizes(calls: Sequence[Call]) -> frozenset[int]:
+def fixed_sizes(calls: Sequence[RecordedCall]) -> frozenset[int]:
     """Sizes up to 4 that an axis has in every call, although sizes of other axes differ: coordinates, channels, …"""
     axes: dict[tuple[str, int, int], set[int]] = {}
     for call in calls:
@@ -77,7 +77,7 @@ def fixed_sizes(calls: Sequence[Call]) -> frozenset[int]:
     return frozenset(size for sizes in axes.values() if len(sizes) == 1 for size in sizes if size <= 4)
 
 
-def drawn_sizes(call: Call, plan: Plan, fixed: frozenset[int]) -> Sizes:
+def drawn_sizes(call: RecordedCall, plan: DrawingPlan, fixed: frozenset[int]) -> Sizes:
     """Equal sizes stay equal; 0 and 1 stay what they are."""
     found = dict.fromkeys(size for _, value in call.arguments for array in arrays_in(value) for size in array.shape)
     varied = [size for size in found if size > 1 and size not in fixed]

@@ -82,7 +82,7 @@ Value = Array | Scalar | Sequence | Mapping | Elements | Generator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class RecordedCall:
     """One recorded call of `function`. `effects`: kind, place and detail. `result`: why a candidate could not return it, or ""."""
 
     function: str
@@ -97,7 +97,7 @@ class Call:
         return (*self.args, *self.kwargs)
 
 
-def read_call(message: Any, functions: tuple[str, ...]) -> Call:
+def read_call(message: Any, functions: tuple[str, ...]) -> RecordedCall:
     """A call as `inside/recording/call_recorder.py` reports it. Raises `Unreadable`."""
     try:
         function = message["function"]
@@ -106,7 +106,7 @@ def read_call(message: Any, functions: tuple[str, ...]) -> Call:
         names = tuple(map(_parameter, message["names"]))
         args = [read_value(each) for each in message["args"]]
         kwargs = {_identifier(name): read_value(each) for name, each in message["kwargs"].items()}
-        return Call(
+        return RecordedCall(
             function=function,
             args=tuple(zip(names, args, strict=True)),
             kwargs=tuple(kwargs.items()),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_recode.drafting.recorded_values import Call, Unreadable, read_call
+from pytest_recode.drafting.recorded_values import RecordedCall, Unreadable, read_call
 from pytest_recode.inside.wire import frames
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.sandboxes.shipping import program
@@ -33,7 +33,7 @@ class Recording:
     """
 
     command: str
-    calls: tuple[Call, ...] = ()
+    calls: tuple[RecordedCall, ...] = ()
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     error: str = ""
     output: str = ""
@@ -67,7 +67,7 @@ def record(
     }
     shown = shown_command(command)
     connection = sandbox.launch(program("call-recorder", "recording.call_recorder"), Environment(), LIMITS)
-    calls: list[Call] = []
+    calls: list[RecordedCall] = []
     try:
         deadline = time.monotonic() + SENDING_SECONDS
         frames.send_message(connection, request, deadline)
@@ -100,7 +100,7 @@ def shown_command(command: Sequence[str]) -> str:
     return f"pytest {some_of([each for each in command if each.endswith('.py')], 2)}"
 
 
-def _ended(command: str, calls: Sequence[Call], end: Any) -> Recording:
+def _ended(command: str, calls: Sequence[RecordedCall], end: Any) -> Recording:
     try:
         return Recording(
             command=command,

@@ -10,7 +10,7 @@ import ast
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from pytest_recode.drafting.draft import Case
+from pytest_recode.drafting.draft import DraftedCase
 from pytest_recode.drafting.recorded_values import Scalar, arrays_in
 from pytest_recode.drafting.variation import sources_of_arguments
 
@@ -27,7 +27,7 @@ _RELATIONS: Mapping[str, Callable[[int], int]] = {
 }
 
 
-def constant_relations(cases: Sequence[Case]) -> list[str]:
+def constant_relations(cases: Sequence[DraftedCase]) -> list[str]:
     """For each integer argument and axis, its relation to one before it, such as "n = 2 * axis 0 of x". Axes of equal sizes are no relation:
     a function that needs them says so."""
     samples = [dict(_quantities(case, random.Random(draw))) for case in cases for draw in range(_DRAWS)]
@@ -57,7 +57,7 @@ def _is_axis(name: str) -> bool:
     return " " in name
 
 
-def _quantities(case: Case, numbers: random.Random) -> Iterator[tuple[str, int]]:
+def _quantities(case: DraftedCase, numbers: random.Random) -> Iterator[tuple[str, int]]:
     """The integer arguments and the sizes of arrays of a case, drawn with `numbers`. Generators draw apart from each other."""
     drawn: dict[str, int] = {}
     for name, value in case.call.arguments:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from pytest_recode.drafting.draft import Case
+from pytest_recode.drafting.draft import DraftedCase
 from pytest_recode.drafting.recorded_values import arrays_in
 from pytest_recode.drafting.stubs import Function
 
@@ -15,7 +15,7 @@ _FIXED_NAMES = {"np", "set", "frozenset"}
 _LONGEST = 30
 
 
-def unvaried_arguments(function: Function, cases: Sequence[Case]) -> list[str]:
+def unvaried_arguments(function: Function, cases: Sequence[DraftedCase]) -> list[str]:
     """The arguments that have one value in all cases, such as "level=0.5" or "level (its default)"."""
     expressions = [dict(_expressions(case)) for case in cases]
     unvaried = []
@@ -27,7 +27,7 @@ def unvaried_arguments(function: Function, cases: Sequence[Case]) -> list[str]:
     return unvaried
 
 
-def unvaried_sizes(cases: Sequence[Case]) -> list[str]:
+def unvaried_sizes(cases: Sequence[DraftedCase]) -> list[str]:
     """The axes that have one size in all cases, such as "axis 1 of points (3)", of arguments whose values vary."""
     sizes: dict[str, set[int]] = {}
     drawn: set[str] = set()
@@ -44,14 +44,14 @@ def unvaried_sizes(cases: Sequence[Case]) -> list[str]:
     return [f"{axis} ({min(found)})" for axis, found in sizes.items() if len(found) == 1 and axis not in drawn]
 
 
-def _expressions(case: Case) -> Iterator[tuple[str, str | None]]:
+def _expressions(case: DraftedCase) -> Iterator[tuple[str, str | None]]:
     """The arguments of a case with their source, None if it is drawn."""
     for name, value in sources_of_arguments(case).items():
         names = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
         yield name, ast.unparse(value) if names <= _FIXED_NAMES else None
 
 
-def sources_of_arguments(case: Case) -> dict[str, ast.expr]:
+def sources_of_arguments(case: DraftedCase) -> dict[str, ast.expr]:
     """The expression with which the source of a case makes each argument."""
     tree = ast.parse(case.source)
     assigned = {

@@ -58,7 +58,7 @@ class Cast:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class EpisodePlan:
     """One episode to play."""
 
     nodeid: str
@@ -169,7 +169,7 @@ def agent_context(task: Task, settings: Settings, model: Model | None, log: Log)
 class Stage:
     """The parts of one episode. `turn` and `first_turn`: what `CallObserver` has now."""
 
-    plan: Plan
+    plan: EpisodePlan
     parts: Parts
     cast: Cast
     settings: Settings

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from pytest_recode.agents import AgentKind
-from pytest_recode.agents.prompt_parts import Part, parts_of
+from pytest_recode.agents.prompt_parts import PromptPart, parts_of
 from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.episode.assembly import agent_context
 from pytest_recode.faults import SandboxError
@@ -27,7 +27,7 @@ class Prompt:
 
     messages: tuple[Message, ...]
     tools: tuple[Tool, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[PromptPart, ...]
 
 
 def first_prompt(task: Task, parts: Parts, kind: AgentKind, settings: Settings, *, native_tools: bool) -> Prompt:

@@ -12,7 +12,7 @@ from pytest_recode.agents import Agent, Finishing
 from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.clock import Clock
 from pytest_recode.episode import OnTurn, Stop, loop
-from pytest_recode.episode.assembly import Cast, Plan, Stage
+from pytest_recode.episode.assembly import Cast, EpisodePlan, Stage
 from pytest_recode.episode.error_record import error_record
 from pytest_recode.episode.recorder import EpisodeRecorder, open_recorder
 from pytest_recode.episode.setup import first_turn_facts
@@ -28,7 +28,7 @@ from pytest_recode.settings import Settings
 
 
 def play(
-    plan: Plan,
+    plan: EpisodePlan,
     cast: Cast,
     settings: Settings,
     sandbox: Sandbox,

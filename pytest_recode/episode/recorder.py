@@ -13,7 +13,7 @@ from pytest_recode.agents import Agent
 from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.clock import Clock
 from pytest_recode.episode import Feedback, OnTurn, Stop, Turn
-from pytest_recode.episode.assembly import Cast, Meter, Plan
+from pytest_recode.episode.assembly import Cast, EpisodePlan, Meter
 from pytest_recode.episode.setup import check_files, check_setup, episode_facts
 from pytest_recode.faults import RecordsError, Stopped, UserError
 from pytest_recode.models import Ledger, Usage
@@ -55,7 +55,7 @@ class EpisodeRecorder:
     start_logged: bool = False  # whether the facts of the episode are in the transcript
     repo: Files = field(default_factory=dict)  # as the task delivers it
 
-    def begin(self, plan: Plan, settings: Settings, parts: Parts) -> None:
+    def begin(self, plan: EpisodePlan, settings: Settings, parts: Parts) -> None:
         """Start the transcript. Raises `UserError` if the stored turns are of other settings or other task files."""
         self.repo, task_files = parts.repo, digest(parts)
         if self.turns:  # an episode without a complete turn starts again
@@ -149,7 +149,7 @@ class EpisodeRecorder:
 
 @contextmanager
 def open_recorder(
-    plan: Plan,
+    plan: EpisodePlan,
     cast: Cast,
     settings: Settings,
     sandbox: Sandbox,

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_recode import VERSION
-from pytest_recode.episode.assembly import Cast, Plan
+from pytest_recode.episode.assembly import Cast, EpisodePlan
 from pytest_recode.faults import UserError
 from pytest_recode.feedback import prompts
 from pytest_recode.models.table import resolve
@@ -30,7 +30,7 @@ def setup(settings: Settings) -> SettingsRecord:
     )
 
 
-def check_files(then: EpisodeFacts, plan: Plan, digest: str) -> None:
+def check_files(then: EpisodeFacts, plan: EpisodePlan, digest: str) -> None:
     """Raises `UserError` if the task differed in the run with the facts `then`."""
     if then["digest"] != digest:
         raise UserError(
@@ -38,7 +38,7 @@ def check_files(then: EpisodeFacts, plan: Plan, digest: str) -> None:
         )
 
 
-def check_setup(then: EpisodeFacts, plan: Plan, settings: Settings, digest: str) -> None:
+def check_setup(then: EpisodeFacts, plan: EpisodePlan, settings: Settings, digest: str) -> None:
     """Raises `UserError` if an earlier run played this episode (facts `then`) with other settings or another version of the task;
     `digest` is that of the task's parts."""
     check_files(then, plan, digest)
@@ -64,7 +64,7 @@ def check_settings(then: EpisodeFacts, settings: Settings) -> None:
             )
 
 
-def episode_facts(plan: Plan, settings: Settings, cast: Cast, sandbox: Sandbox, transcript: str) -> EpisodeFacts:
+def episode_facts(plan: EpisodePlan, settings: Settings, cast: Cast, sandbox: Sandbox, transcript: str) -> EpisodeFacts:
     """The facts known when the episode begins, except the digest of the task's files. `transcript`: its path in the run's directory."""
     return {
         "schema": record.SCHEMA,

@@ -19,7 +19,7 @@ from pytest_recode.render.html.withheld import Without
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ExportedEpisodes:
     """Episodes to export, and notes on those that are not, or not whole.
 
     `episodes`: read from disk one by one, those of a row one after the other; for a single pass. `notes`: complete after it.
@@ -39,7 +39,7 @@ class _Run:
     transcripts: Mapping[str, str | None]
 
 
-def read(runs: Sequence[Path], models: Sequence[str], without: Without) -> Found:
+def read(runs: Sequence[Path], models: Sequence[str], without: Without) -> ExportedEpisodes:
     """Check every run once, and keep of its records where they are, because a run may be larger than the memory.
 
     `models`: only episodes whose model contains one of these texts. Raises `UserError` if no episode is left.
@@ -55,7 +55,7 @@ def read(runs: Sequence[Path], models: Sequence[str], without: Without) -> Found
             raise UserError(f"--model={models[0]}: no such episode; the models are {', '.join(known)}")
         raise UserError(f"{runs[0]}: no episode has ended: resume the run with --recode-resume, or give another")
     episodes = (episode for run in selection for episode in _episodes(run, without, notes))
-    return Found(count=count, episodes=episodes, notes=notes)
+    return ExportedEpisodes(count=count, episodes=episodes, notes=notes)
 
 
 def _run(run: Path, models: Sequence[str], known: dict[str, None], notes: list[str]) -> _Run:

@@ -14,7 +14,7 @@ from typing import Any
 from pytest_recode.feedback import prompts
 from pytest_recode.feedback.json_answers import Record, read
 from pytest_recode.feedback.levels import cut
-from pytest_recode.feedback.model_answers import CATEGORIES, FIELDS, WORDS, Part, part_of, words_only
+from pytest_recode.feedback.model_answers import CATEGORIES, FIELDS, WORDS, CorrectionPart, part_of, words_only
 from pytest_recode.program import source
 
 MOST_WORDS = 4_000
@@ -63,7 +63,7 @@ class Rules:
     wrong: Callable[[str, str], str] = lambda _field, _words: ""
     one_block: bool = False
     whole: bool = False
-    part: Callable[[str, str], Part] = lambda _interface, code: part_of(code)
+    part: Callable[[str, str], CorrectionPart] = lambda _interface, code: part_of(code)
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -148,7 +148,7 @@ class Answers:
         parsed = source.parse(code.encode())
         if parsed.problem or (parsed.tree is not None and not parsed.tree.body):
             return parsed.problem or "holds comments and no code"
-        whole = (Part.WHOLE, Part.METHOD, Part.METHODS)
+        whole = (CorrectionPart.WHOLE, CorrectionPart.METHOD, CorrectionPart.METHODS)
         return _PIECE if self.rules.whole and self.rules.part(interface, code) not in whole else ""
 
     def _causes(self) -> list[tuple[str, str]]:

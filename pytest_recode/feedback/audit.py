@@ -171,7 +171,7 @@ def no_language(text: str, known: Sequence[Sequence[str]]) -> Iterator[Span]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
+class CutPassage:
     """A passage that `audited` replaces by `MARK`. `reasons` are predicates, with the field as the subject."""
 
     interface: str
@@ -185,7 +185,7 @@ def cuts(
     hidden: Secrets,
     candidate: Files,
     style: Style = Style(),  # noqa: B008  a frozen value
-) -> tuple[Cut, ...]:
+) -> tuple[CutPassage, ...]:
     """The passages that `audited` cuts from these items, for the task's author."""
     known = _known(hidden, candidate)
     made = []
@@ -197,7 +197,7 @@ def cuts(
             for span in spans:
                 reasons = [what for what, each in why if _overlap(span, each)]
                 made.append(
-                    Cut(
+                    CutPassage(
                         interface=item.interface,
                         field=name,
                         passage=words[span.start : span.end],

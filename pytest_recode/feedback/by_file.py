@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pytest_recode.faults import UserError
-from pytest_recode.feedback.human_researcher import Ask, Request, Words
+from pytest_recode.feedback.human_researcher import Ask, FeedbackRequest, Words
 from pytest_recode.records.run_directory import subdirectory, writing
 
 POLL = 0.25
@@ -47,7 +47,7 @@ the draft below; `{{}}` keeps all drafts. Put code only in `correction`. Passage
 def by_file(folder: Path, read: Read, notify: Callable[[str], None]) -> Ask:
     """Ask by files in `folder`. `notify` shows one line to the user."""
 
-    def ask(request: Request) -> Words:
+    def ask(request: FeedbackRequest) -> Words:
         answer = folder / f"{request.name}.yaml"
         problem = folder / f"{request.name}.problem.txt"
         subdirectory(folder)
@@ -78,7 +78,7 @@ def by_file(folder: Path, read: Read, notify: Callable[[str], None]) -> Ask:
     return ask
 
 
-def _wrong(request: Request, given: Words) -> str:
+def _wrong(request: FeedbackRequest, given: Words) -> str:
     for interface, fields in given.items():
         for field, text in fields.items():
             if problem := request.check(field, text):
@@ -86,7 +86,7 @@ def _wrong(request: Request, given: Words) -> str:
     return ""
 
 
-def _request_text(request: Request, answer: str) -> str:
+def _request_text(request: FeedbackRequest, answer: str) -> str:
     return REQUEST.format(
         title=request.title,
         task=request.task,
@@ -97,7 +97,7 @@ def _request_text(request: Request, answer: str) -> str:
     )
 
 
-def _form(request: Request) -> str:
+def _form(request: FeedbackRequest) -> str:
     lines = []
     for item in request.drafts:
         lines.append(f"{item.interface}:")

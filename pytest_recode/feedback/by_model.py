@@ -18,10 +18,10 @@ from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
 from pytest_recode.feedback import prompts
 from pytest_recode.feedback.answers import Answers, Rules, schema
 from pytest_recode.feedback.audit import TEST_NAME, TESTS, faults, secrets_of
-from pytest_recode.feedback.conversation import Result, converse
+from pytest_recode.feedback.conversation import ConversationResult, converse
 from pytest_recode.feedback.creation import written
 from pytest_recode.feedback.derived import derive
-from pytest_recode.feedback.model_answers import WITHOUT_REFERENCE, Part, Style, part_of
+from pytest_recode.feedback.model_answers import WITHOUT_REFERENCE, CorrectionPart, Style, part_of
 from pytest_recode.feedback.model_prompt import Lengths, Refusals, longest_lengths, prompt, sections, sound
 from pytest_recode.feedback.without_reference import without_reference
 from pytest_recode.models import Message, Model
@@ -67,7 +67,7 @@ def _ask(
     style: Style,
     faulty: Callable[[str], tuple[str, ...]],
     refusals: Refusals,
-) -> Result:
+) -> ConversationResult:
     failing = tuple(item.interface for item in derived)
     others = sound(turn.verdict) if style.scope == "all" else ()
 
@@ -96,7 +96,7 @@ def _ask(
 
     longest = longest_lengths(sections(task, parts, turn.targets, turn.verdict, style))
     calls = converse(model, schema(rules.known), ask, longest, refusals, answers.add)
-    return Result(
+    return ConversationResult(
         items=_items(answers, derived),
         by_model=bool(answers.records),
         shortened=calls.shortened,
@@ -104,7 +104,7 @@ def _ask(
     )
 
 
-def _part(interface: str, code: str, task: Task, candidate: Files) -> Part:
+def _part(interface: str, code: str, task: Task, candidate: Files) -> CorrectionPart:
     file = file_of(interface, task.targets)
     if file is None:
         return part_of(code)

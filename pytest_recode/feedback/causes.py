@@ -17,7 +17,7 @@ from pytest_recode.feedback.import_failures import import_failure
 from pytest_recode.program import source
 from pytest_recode.program.imports import imported_from, package_of
 from pytest_recode.program.interfaces import file_of, module_of, path_within
-from pytest_recode.program.source import Definition, Source
+from pytest_recode.program.source import Definition, FileVersion
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Case, Outcome, Verdict
 
@@ -311,7 +311,7 @@ class _Program:
         }
 
 
-def _bindings(parsed: Source) -> dict[str, list[ast.AST]]:
+def _bindings(parsed: FileVersion) -> dict[str, list[ast.AST]]:
     found: dict[str, list[ast.AST]] = {}
     for node in parsed.tree.body if parsed.tree is not None else ():
         if isinstance(node, ast.ImportFrom | ast.Import):
@@ -326,7 +326,7 @@ def _bindings(parsed: Source) -> dict[str, list[ast.AST]]:
     return found
 
 
-def _loose(parsed: Source) -> list[str]:
+def _loose(parsed: FileVersion) -> list[str]:
     """Statements at the top level that bind no name but run on import."""
     body = parsed.tree.body if parsed.tree is not None else []
     is_text = [isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) for node in body]

@@ -19,7 +19,7 @@ ATTEMPTS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class ConversationResult:
     """The result of the calls: the items, whether the model wrote any of them, whether a prompt was shortened, and the usage."""
 
     items: tuple[FeedbackItem, ...]
@@ -29,7 +29,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calls:
+class CallUsage:
     """The usage of the calls for one question, and whether a prompt of them was shortened."""
 
     usage: Usage
@@ -43,7 +43,7 @@ def converse(
     longest: Lengths,
     refusals: Refusals,
     add: Callable[[str], str],
-) -> Calls:
+) -> CallUsage:
     """Ask, and give each answer to `add`, which returns what to ask again, or "". `longest`: characters of the parts that may be shortened.
 
     Raises `ModelError`, except if the second prompt does not fit: what the first answer lacks is derived.
@@ -72,4 +72,4 @@ def converse(
         before, again = reply.text, add(reply.text)
         if not again:
             break
-    return Calls(usage=usage, shortened=lengths != longest)
+    return CallUsage(usage=usage, shortened=lengths != longest)

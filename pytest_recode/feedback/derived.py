@@ -18,7 +18,7 @@ from pytest_recode.feedback.fix_words import steps as steps_in_words
 from pytest_recode.feedback.fix_words import used_names, where
 from pytest_recode.feedback.import_failures import graded, import_failure
 from pytest_recode.feedback.levels import MOST_FRAME, cut, sentence
-from pytest_recode.feedback.model_answers import FIELDS, Part, part_of
+from pytest_recode.feedback.model_answers import FIELDS, CorrectionPart, part_of
 from pytest_recode.feedback.signatures import Structure, structure
 from pytest_recode.feedback.symptoms import (
     STEPS,
@@ -34,7 +34,7 @@ from pytest_recode.feedback.unused import unused_of_repository
 from pytest_recode.program import source
 from pytest_recode.program.fixes import Fix, Own, Versions, fix, raised_on_import
 from pytest_recode.program.interfaces import file_of, path_within
-from pytest_recode.program.source import Definition, Source
+from pytest_recode.program.source import Definition, FileVersion
 from pytest_recode.slots import original
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Case, Verdict
@@ -222,7 +222,7 @@ def _fix(turn: _Turn, interface: str, file: str, path: Sequence[str]) -> Fix:
         file,
         path,
         written=written,
-        piece=part_of(written, path, turn.versions.theirs.module(file).parsed) is not Part.WHOLE,
+        piece=part_of(written, path, turn.versions.theirs.module(file).parsed) is not CorrectionPart.WHOLE,
         elsewhere=elsewhere,
         raising=raised_on_import(turn.verdict.cases, turn.versions.authors.files),
         passing=_passing(turn),
@@ -285,7 +285,7 @@ def _arguments_refused(case: Case, path: Sequence[str]) -> bool:
     return re.search(refusal, case.exception.message) is not None
 
 
-def _has_gaps(turn: _Turn, file: str, theirs: Source, ours: Source) -> bool:
+def _has_gaps(turn: _Turn, file: str, theirs: FileVersion, ours: FileVersion) -> bool:
     """Whether a definition or parameter of an interface in `file` is missing."""
     paths = [path_within(each, file) for each in turn.task.interfaces if file_of(each, turn.task.targets) == file]
     return any(structure(file, path, theirs, ours).facts for path in paths)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.faults import UserError
-from pytest_recode.feedback.human_researcher import Request, Words
+from pytest_recode.feedback.human_researcher import FeedbackRequest, Words
 from pytest_recode.feedback.levels import cut
 from pytest_recode.feedback.model_answers import MEANINGS, WORDS
 from pytest_recode.records.run_directory import replaced, subdirectory
@@ -32,7 +32,7 @@ Write = Callable[[str], None]
 Read = Callable[[str], str]
 
 
-def dialogue(request: Request, write: Write, read: Read, *, stored: Path, width: int, first: bool) -> Words:
+def dialogue(request: FeedbackRequest, write: Write, read: Read, *, stored: Path, width: int, first: bool) -> Words:
     """Ask for the fields of a request. `read` shows its prompt and returns a line, or raises `EOFError` at the end of the input.
     `stored`: a file for the answers so far; `width`: of the terminal, in characters; `first`: this is the first request of the run.
 
@@ -67,7 +67,9 @@ def dialogue(request: Request, write: Write, read: Read, *, stored: Path, width:
     return words
 
 
-def _fields(request: Request, item: FeedbackItem, write_wrapped: Write, write: Write, read: Read) -> dict[str, str]:
+def _fields(
+    request: FeedbackRequest, item: FeedbackItem, write_wrapped: Write, write: Write, read: Read
+) -> dict[str, str]:
     given: dict[str, str] = {}
     for field in request.fields:
         draft = cut(getattr(item, field), MOST_DRAFT)
@@ -115,7 +117,7 @@ def _folded(line: str, width: int) -> str:
     )
 
 
-def _restored(stored: Path, request: Request) -> Words:
+def _restored(stored: Path, request: FeedbackRequest) -> Words:
     """The stored answers for exactly this turn, from before an interruption. Raises `UserError` if the file is damaged."""
     if not stored.exists():
         return {}
@@ -127,12 +129,12 @@ def _restored(stored: Path, request: Request) -> Words:
         raise UserError(f"{stored}: is damaged ({type(error).__name__}: {error}): remove it to answer again") from None
 
 
-def _store(stored: Path, request: Request, words: Words) -> None:
+def _store(stored: Path, request: FeedbackRequest, words: Words) -> None:
     subdirectory(stored.parent)
     replaced(stored, json.dumps({"turn": _turn(request), "words": words}))
 
 
-def _turn(request: Request) -> str:
+def _turn(request: FeedbackRequest) -> str:
     """A digest that is equal only for the same turn: an episode that was started again has other code, and needs other feedback."""
     identity = (request.title, request.interfaces, request.difference, request.fields)
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence, Set
 
-from pytest_recode.program.differences import Difference, Reason, Removal
+from pytest_recode.program.differences import Reason, Removal, TargetDifference
 from pytest_recode.program.fixes import Fix, Own, Versions
 from pytest_recode.program.source import Definition
 from pytest_recode.program.statements import effective
@@ -89,7 +89,7 @@ def steps(made: Fix, names: Sequence[tuple[str, str]], versions: Versions, advic
     return list(dict.fromkeys(phrases))
 
 
-def _removals(made: Fix) -> list[tuple[Difference, Removal]]:
+def _removals(made: Fix) -> list[tuple[TargetDifference, Removal]]:
     return [(each, one) for each in made.differences for one in each.removals][:MOST]
 
 

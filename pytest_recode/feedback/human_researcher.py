@@ -27,7 +27,7 @@ Words = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class FeedbackRequest:
     """A request for feedback on one failed turn. Its text is safe for a terminal."""
 
     name: str  # of episode and turn, a valid file name
@@ -45,7 +45,7 @@ class Request:
         return tuple(item.interface for item in self.drafts)
 
 
-Ask = Callable[[Request], Words]
+Ask = Callable[[FeedbackRequest], Words]
 """Waits for a person's text: interface -> field -> text; fields may be missing. Raises `UserError` if there will be no answer."""
 
 
@@ -64,7 +64,7 @@ def by_person(
         if level == 0 or not drafts:
             return written(task, hidden(), turn, level, drafts, "derived")
         before = turns[-2].targets if len(turns) > 1 else parts.repo
-        request = Request(
+        request = FeedbackRequest(
             name=f"{name}-turn-{turn.number}",
             title=f"{name}, turn {turn.number}, level L{level}: {count(turn.verdict)}",
             task=str(task.manifest),

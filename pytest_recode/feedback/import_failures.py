@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pytest_recode.program import source
 from pytest_recode.program.interfaces import file_of
-from pytest_recode.program.source import Source
+from pytest_recode.program.source import FileVersion
 from pytest_recode.task import Files
 from pytest_recode.verdict import Case, Outcome, Verdict
 
@@ -57,12 +57,12 @@ def import_failures(verdict: Verdict, targets: Sequence[str]) -> dict[str, list[
     return {file: cases for file, cases in ended.items() if file not in further}
 
 
-def graded(candidate: Files, file: str, verdict: Verdict) -> Source:
+def graded(candidate: Files, file: str, verdict: Verdict) -> FileVersion:
     """The candidate's file, with a problem if the interpreter refused to compile it: more than the grammar is checked then."""
     parsed = source.parse(candidate.get(file))
     for case in verdict.cases:
         failure = import_failure(case, [file])
         if failure is not None and failure.refused and parsed.tree is not None:
             problem = f"cannot be imported: {failure.type} in line {failure.line}"
-            return Source(text=parsed.text, tree=None, problem=problem, remedy=source.SYNTAX)
+            return FileVersion(text=parsed.text, tree=None, problem=problem, remedy=source.SYNTAX)
     return parsed

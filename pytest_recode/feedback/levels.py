@@ -15,7 +15,7 @@ from types import MappingProxyType
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback.causes import after_causes, listed
 from pytest_recode.feedback.import_failures import import_failures
-from pytest_recode.feedback.model_answers import WORDS, Part, part_of
+from pytest_recode.feedback.model_answers import WORDS, CorrectionPart, part_of
 from pytest_recode.feedback.repeated import Printed, new
 from pytest_recode.feedback.symptoms import failed, kinds
 from pytest_recode.program import source
@@ -188,9 +188,9 @@ def _correction(item: FeedbackItem, targets: Sequence[str], candidate: Files, pr
         # A block is always whole, and derived code is the authors' own, whatever its comments say
         known = file_of(item.interface, targets) is None or item.authors.get("correction") == "derived"
         before = source.parse(candidate.get(file))
-        part = Part.WHOLE if known else part_of(item.correction, path_within(item.interface, file), before)
+        part = CorrectionPart.WHOLE if known else part_of(item.correction, path_within(item.interface, file), before)
         code = item.correction
-        if part is Part.WHOLE:
+        if part is CorrectionPart.WHOLE:
             there = new(code, file, item.interface, printed)
             code = there.code
             lines += _above(there.above)
@@ -227,11 +227,11 @@ def _also_used(correction: str, path: Sequence[str]) -> list[str]:
 
 
 _PARTS = {
-    Part.WHOLE: "",
-    Part.LINES: " (a piece: lines of a definition, whose other lines stay)",
-    Part.ELIDED: " (a piece: a definition with parts left out, which stay)",
-    Part.METHOD: " (a method, which replaces that of its class)",
-    Part.METHODS: " (a piece: methods, which replace those of their class)",
+    CorrectionPart.WHOLE: "",
+    CorrectionPart.LINES: " (a piece: lines of a definition, whose other lines stay)",
+    CorrectionPart.ELIDED: " (a piece: a definition with parts left out, which stay)",
+    CorrectionPart.METHOD: " (a method, which replaces that of its class)",
+    CorrectionPart.METHODS: " (a piece: methods, which replace those of their class)",
 }
 
 

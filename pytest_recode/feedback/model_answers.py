@@ -40,7 +40,7 @@ class Style:
         return frozenset(name for level, name in enumerate(WORDS, 1) if level >= self.code_from)
 
 
-class Part(StrEnum):
+class CorrectionPart(StrEnum):
     """The kind of a correction that is not whole definitions."""
 
     WHOLE = ""
@@ -58,7 +58,7 @@ _LEFT_AS_IT_IS = re.compile(
 """A comment that replaces code: "# ... existing code ...", "# the rest stays the same"."""
 
 
-def part_of(code: str, path: Sequence[str] = (), before: source.Source | None = None) -> Part:
+def part_of(code: str, path: Sequence[str] = (), before: source.FileVersion | None = None) -> CorrectionPart:
     """Classify a correction: whole definitions, imports and plain values, or a part of them.
 
     `path`: of its interface within the file ("Class", "method"). `before`: the candidate's file. A class of the correction that lacks
@@ -69,15 +69,15 @@ def part_of(code: str, path: Sequence[str] = (), before: source.Source | None = 
     definitions = [node for node in body if isinstance(node, source.Definition)]
     if not definitions:
         plain = all(isinstance(node, ast.Import | ast.ImportFrom) or _is_plain_value(node) for node in body)
-        return Part.WHOLE if plain else Part.LINES
+        return CorrectionPart.WHOLE if plain else CorrectionPart.LINES
     if _LEFT_AS_IT_IS.search(code) or any(_leaves_out(inner) for node in definitions for inner in ast.walk(node)):
-        return Part.ELIDED
+        return CorrectionPart.ELIDED
     if any(_takes_away(node, source.definition(before, [node.name])) for node in definitions if before is not None):
-        return Part.ELIDED
+        return CorrectionPart.ELIDED
     if not any(map(_is_method, definitions)):
-        return Part.WHOLE
+        return CorrectionPart.WHOLE
     alone = len(path) > 1 and [node.name for node in definitions] == [path[-1]] and len(body) == 1
-    return Part.METHOD if alone else Part.METHODS
+    return CorrectionPart.METHOD if alone else CorrectionPart.METHODS
 
 
 def _is_plain_value(node: ast.stmt) -> bool:

@@ -5,22 +5,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from pytest_recode.program.source import Definition, Source, statements
+from pytest_recode.program.source import Definition, FileVersion, statements
 from pytest_recode.slots import original
 from pytest_recode.task import Files, Parts
 
 
-def around(parts: Parts, reference: Source) -> tuple[str, ...]:
+def around(parts: Parts, reference: FileVersion) -> tuple[str, ...]:
     """The path of the innermost definition of `reference` that contains the slot: ("Class", "method"); () for none."""
     return _places(parts, reference)[0]
 
 
-def defined(parts: Parts, reference: Source) -> tuple[tuple[str, ...], ...]:
+def defined(parts: Parts, reference: FileVersion) -> tuple[tuple[str, ...], ...]:
     """The paths of the definitions in the authors' version of the slot."""
     return _places(parts, reference)[1]
 
 
-def _places(parts: Parts, reference: Source) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def _places(parts: Parts, reference: FileVersion) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     lines = original(parts)
     if parts.slot is None or lines is None or reference.tree is None:
         return (), ()

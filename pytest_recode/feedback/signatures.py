@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_recode.program import source
-from pytest_recode.program.source import Definition, Parameter, Source
+from pytest_recode.program.source import Definition, FileVersion, Parameter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class Structure:
         return Structure(facts=self.names, steps=self.naming), Structure(facts=self.facts, steps=self.steps)
 
 
-def structure(file: str, path: Sequence[str], theirs: Source, ours: Source) -> Structure:
+def structure(file: str, path: Sequence[str], theirs: FileVersion, ours: FileVersion) -> Structure:
     """Missing definitions and different signatures."""
     if theirs.problem:
         return Structure(facts=(f"{file} {theirs.problem}",), steps=(theirs.remedy.format(file=file),))
@@ -59,7 +59,7 @@ def structure(file: str, path: Sequence[str], theirs: Source, ours: Source) -> S
     return _signature(path[-1], wanted, given, step)
 
 
-def _each_structure(file: str, theirs: Source, ours: Source) -> Structure:
+def _each_structure(file: str, theirs: FileVersion, ours: FileVersion) -> Structure:
     """The same for every public definition of a file that is one interface."""
     found = Structure()
     for node in ours.tree.body if ours.tree is not None else ():

@@ -14,7 +14,7 @@ from typing import Any
 from pytest_recode.episode import FeedbackItem, Turn
 from pytest_recode.feedback import prompts
 from pytest_recode.feedback.answers import MOST_DIFFERENCES, MOST_WORDS, goes_round
-from pytest_recode.feedback.conversation import Result, converse
+from pytest_recode.feedback.conversation import ConversationResult, converse
 from pytest_recode.feedback.json_answers import Record, read
 from pytest_recode.feedback.levels import cut, tally
 from pytest_recode.feedback.model_answers import CATEGORIES, WORDS, Style, words_only
@@ -43,10 +43,10 @@ def without_reference(
     derived: tuple[FeedbackItem, ...],
     style: Style,
     refusals: Refusals,
-) -> Result:
+) -> ConversationResult:
     """The items of a failed turn. What the second answer lacks is derived. Raises `ModelError` and `BudgetSpent`."""
     failing = tuple(item.interface for item in derived)
-    brief = Brief.of(parts)
+    brief = NumberedBrief.of(parts)
     candidate = numbered_files(turn.targets, task.targets)
     faults = Faults(
         failing=failing,
@@ -71,7 +71,7 @@ def without_reference(
 
     first = converse(model, faults.schema, diagnose, longest, refusals, faults.add)
     if not faults.found:
-        return Result(items=derived, by_model=False, shortened=first.shortened, usage=first.usage)
+        return ConversationResult(items=derived, by_model=False, shortened=first.shortened, usage=first.usage)
     words = FaultWords(count=len(faults.found), may_have_code=style.may_have_code)
     # From here on, nothing but `faults` follows from the reference.
     material["FAULTS"] = faults.text()
@@ -81,7 +81,7 @@ def without_reference(
         return _messages(prompts.WRITE.format(key=key, words=words_of(style)), prompts.WRITE_ASK.format(sections=text))
 
     second = converse(model, words.schema, write, longest, refusals, words.add)
-    return Result(
+    return ConversationResult(
         items=_items(faults.found, words.found, derived),
         by_model=bool(words.found),
         shortened=first.shortened or second.shortened,
@@ -94,14 +94,14 @@ def _messages(system: str, ask: str) -> list[Message]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Brief:
+class NumberedBrief:
     """Instruction and paper as numbered passages: sentences, and blocks such as formulas, lists and code."""
 
     passages: tuple[str, ...]
     of_instruction: int
 
     @classmethod
-    def of(cls, parts: Parts) -> Brief:
+    def of(cls, parts: Parts) -> NumberedBrief:
         instruction = tuple(passages(parts.instruction))
         return cls(passages=(*instruction, *passages(parts.paper or "")), of_instruction=len(instruction))
 

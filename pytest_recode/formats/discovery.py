@@ -15,7 +15,7 @@ from pytest_recode.task import Files, Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class DiscoveredTasks:
     """Tasks by format and by their name in reports, and the error of each manifest that cannot be read."""
 
     tasks: Mapping[tuple[str, str], Task] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Found:
         return (task.reference() if task.reference is not None else task.load().reference) or None
 
 
-def find(paths: Sequence[Path], named: Callable[[str, Mapping[str, Any]], str]) -> Found:
+def find(paths: Sequence[Path], named: Callable[[str, Mapping[str, Any]], str]) -> DiscoveredTasks:
     """Find the tasks of these manifests, and of manifests at any depth below these directories, in the formats that are installed.
 
     `named` computes a task's name from its id and facts. Raises `UserError` for a path that neither is nor contains a manifest, and for a
@@ -67,7 +67,7 @@ def find(paths: Sequence[Path], named: Callable[[str, Mapping[str, Any]], str]) 
                         f"{task.manifest}: task id {name!r} is already used by {first.manifest}: change one of the two ids,"
                         " or give one directory at a time"
                     )
-    return Found(tasks=tasks, errors=tuple(errors))
+    return DiscoveredTasks(tasks=tasks, errors=tuple(errors))
 
 
 def similar(path: Path) -> str:

@@ -8,16 +8,16 @@ from collections.abc import Callable
 from pytest_recode.faults import ModelError, ModelFault
 from pytest_recode.gateway.budget import Budget
 from pytest_recode.gateway.events import Event
-from pytest_recode.gateway.throttle import Started, Throttle
+from pytest_recode.gateway.throttle import CallInFlight, Throttle
 from pytest_recode.models import Embedded, Reach, Reply, Timing, Usage
-from pytest_recode.models.retry import Failure
+from pytest_recode.models.retry import FailedTry
 from pytest_recode.records.ledger import MAYBE_BILLED
 
 LONG_WAIT = 30.0
 """Seconds that a call waits before this is reported to the user."""
 
 
-class Call:
+class GatewayCall:
     """The ledger and the admission of one call (see `models/provider.py`), for all of its tries.
 
     `prompt`, `answer` (in tokens) and `reserved_usd`: the most that one try may take. `max_wait`: seconds that the call may wait for rate limits and other
@@ -46,7 +46,7 @@ class Call:
         self._emit = emit
         self._redact = redact
         self._place = throttle.place()
-        self._started: Started | None = None
+        self._started: CallInFlight | None = None
         self._line: int | None = None
         self._waited = 0.0
         self._begun = self._sent = self._now()
@@ -101,7 +101,7 @@ class Call:
             text = f"model {self._model}: a call has waited {LONG_WAIT:g} s for the rate limit or the budget ({why})"
             self._emit({"event": "warning", "text": f"{text}; it waits up to {self._max_wait:g} s (--recode-max-wait)"})
 
-    async def _reserved(self) -> tuple[Started, int]:
+    async def _reserved(self) -> tuple[CallInFlight, int]:
         """Wait for a place among the calls in flight, and for a reservation of the budget."""
         while True:
             started = await self._throttle.enter(self._place, self._prompt, self._longest)
@@ -116,11 +116,11 @@ class Call:
             self._emit({"event": "wait", "what": "the budget that other calls may need"})
             await self._budget.changed()
 
-    def ended(self, answer: Reply | Embedded | Failure) -> bool:
+    def ended(self, answer: Reply | Embedded | FailedTry) -> bool:
         self._answered = self._now()
         started, self._started = self._started, None
         assert started is not None, "it was admitted"
-        if not isinstance(answer, Failure):
+        if not isinstance(answer, FailedTry):
             self._throttle.succeeded(started, answer.usage.prompt_tokens, answer.usage.completion_tokens)
         elif answer.throttled:
             self._refused_by = answer.detail

@@ -14,7 +14,7 @@ STARTING = 60.0
 PAUSE = 0.05
 
 
-class Connection(http.client.HTTPConnection):
+class UnixConnection(http.client.HTTPConnection):
     """An HTTP connection over a connected Unix socket."""
 
     def __init__(self, connected: socket.socket) -> None:
@@ -43,7 +43,7 @@ def response_of(
     connection: socket.socket, method: str, path: str, token: str, headers: Mapping[str, str], body: str | bytes | None
 ) -> Iterator[http.client.HTTPResponse]:
     """Send a request on a new connection, and close it afterwards. Raises `OSError` and `http.client.HTTPException`."""
-    client = Connection(connection)
+    client = UnixConnection(connection)
     try:
         client.request(method, path, body, {"Authorization": f"Bearer {token}", **headers})
         yield client.getresponse()

@@ -31,7 +31,7 @@ from pytest_recode.records.transcript import name as transcript_name
 from pytest_recode.records.typed_schema import Name, Number, check_of
 
 
-class _Line(TypedDict):
+class _AnswerLine(TypedDict):
     call: Name
     key: Name
     turn: Number
@@ -134,7 +134,7 @@ class KeptAnswers:
             texts = path.read_bytes().split(b"\n")[:-1]
         for number, text in enumerate(texts, 1):
             line = parse_json(text)
-            if wrong := "it is not JSON" if line is None else check_of(_Line)(line).lstrip(".: "):
+            if wrong := "it is not JSON" if line is None else check_of(_AnswerLine)(line).lstrip(".: "):
                 raise UserError(
                     f"{path}, line {number}: is damaged ({wrong}): restore it, or remove the file, and its answers are asked for again"
                 )

@@ -17,7 +17,7 @@ from aiohttp import web
 
 from pytest_recode.faults import CassetteError, ModelError, ModelFault, RecordsError, Stopped, UserError
 from pytest_recode.gateway import NUMBER, GatewayConfig, caller_of, worker_of
-from pytest_recode.gateway.call import Call
+from pytest_recode.gateway.call import GatewayCall
 from pytest_recode.gateway.events import ENDED, STOPPED, Event, dump_error
 from pytest_recode.gateway.run_service import RunService
 from pytest_recode.gateway.service import Ask, ModelService
@@ -38,7 +38,7 @@ class Gateway:
         self._service = ModelService(config)
         self._run = RunService(config)
         # with the call of each at the provider, as soon as there is one
-        self._pending: dict[asyncio.Task[None], list[Call]] = {}
+        self._pending: dict[asyncio.Task[None], list[GatewayCall]] = {}
         self._stopped = self._ending = False
 
     def application(self) -> web.Application:
@@ -145,7 +145,7 @@ class Gateway:
     async def _events(self, caller: Caller, body: dict[str, Any], ask: Ask) -> AsyncGenerator[Event]:
         """The events of a call. If the caller leaves, a request that was sent is still awaited, because it is billed."""
         queue: asyncio.Queue[Event] = asyncio.Queue()
-        calls: list[Call] = []
+        calls: list[GatewayCall] = []
         task = asyncio.create_task(self._answer(caller, body, ask, queue.put_nowait, calls))
         self._pending[task] = calls
         task.add_done_callback(self._pending.pop)
@@ -163,7 +163,7 @@ class Gateway:
                 task.cancel()
 
     async def _answer(
-        self, caller: Caller, body: dict[str, Any], ask: Ask, emit: Callable[[Event], None], calls: list[Call]
+        self, caller: Caller, body: dict[str, Any], ask: Ask, emit: Callable[[Event], None], calls: list[GatewayCall]
     ) -> None:
         try:
             if self._stopped:
@@ -176,7 +176,7 @@ class Gateway:
             raise
 
 
-def _withdraw(task: asyncio.Task[None], calls: Sequence[Call]) -> None:
+def _withdraw(task: asyncio.Task[None], calls: Sequence[GatewayCall]) -> None:
     """Send no further request of a call. One that was sent is awaited, because it is billed."""
     for call in calls:
         call.withdraw()

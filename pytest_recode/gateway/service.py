@@ -15,7 +15,7 @@ from typing import Any
 from pytest_recode.faults import ModelError, ModelFault, UserError
 from pytest_recode.gateway import FIRST_TURN, NUMBER, TURN, GatewayConfig, ModelFacts
 from pytest_recode.gateway.budget import Budget
-from pytest_recode.gateway.call import Call
+from pytest_recode.gateway.call import GatewayCall
 from pytest_recode.gateway.cassette import Cassette, Question, Recorded
 from pytest_recode.gateway.events import Event, dump_error, error_of
 from pytest_recode.gateway.kept_answers import KeptAnswer, KeptAnswers, Place, place_of
@@ -26,7 +26,7 @@ from pytest_recode.models.litellm_client import highest_cost, litellm, takes_tem
 from pytest_recode.models.provider import ProviderModel, check, provider_model
 from pytest_recode.models.redaction import known_secrets, redacted, redacted_json
 from pytest_recode.models.served_models import with_served_window
-from pytest_recode.models.table import Entry, key_variables, resolve
+from pytest_recode.models.table import ModelEntry, key_variables, resolve
 from pytest_recode.records.ledger import FileLedger
 from pytest_recode.records.null_ledger import NullLedger
 from pytest_recode.records.run_directory import LEDGER
@@ -97,7 +97,9 @@ class ModelService:
             return None
         return cassette.seed(caller, subject, number, secrets.randbits(SEED_BITS))
 
-    async def answer(self, caller: Caller, body: Mapping[str, Any], ask: Ask, emit: Emit, calls: list[Call]) -> None:
+    async def answer(
+        self, caller: Caller, body: Mapping[str, Any], ask: Ask, emit: Emit, calls: list[GatewayCall]
+    ) -> None:
         """Answer one call. The last event that is emitted has the answer or the error. `calls` gets the call of the provider."""
         name, emit = body["model"], self._without_secrets(emit)
         try:
@@ -137,7 +139,7 @@ class ModelService:
         place: Place | None,
         ask: Ask,
         emit: Emit,
-        calls: list[Call],
+        calls: list[GatewayCall],
     ) -> KeptAnswer:
         """Ask the provider, and keep the answer in `place`."""
         call = self._call(model, len(json.dumps(body)), emit)
@@ -179,13 +181,13 @@ class ModelService:
             self._cassette.close()
         self._budget.close()
 
-    def _call(self, model: ProviderModel, size: int, emit: Emit) -> Call:
+    def _call(self, model: ProviderModel, size: int, emit: Emit) -> GatewayCall:
         prompt = size // 3  # characters of JSON: tokens are seldom shorter
         tokens, cost = highest_cost(model.entry, prompt)
         key = (model.name, model.entry.api_base or "")
         if key not in self._throttles:
             self._throttles[key] = Throttle(self._limit(model), self.config.workers)
-        return Call(
+        return GatewayCall(
             model.name,
             budget=self._budget,
             throttle=self._throttles[key],
@@ -205,7 +207,7 @@ class ModelService:
             rpm=found.rpm or entry.rpm, tpm=found.tpm or entry.tpm, concurrency=found.concurrency or entry.concurrency
         )
 
-    async def _entry(self, name: str) -> Entry:
+    async def _entry(self, name: str) -> ModelEntry:
         """The model that a name stands for. Raises `UserError`."""
         if not self._only_replays:
             return (await self._model(name)).entry
@@ -243,7 +245,7 @@ class ModelService:
         return await asyncio.to_thread(with_served_window, model)
 
 
-def _question(entry: Entry, caller: Caller, body: Mapping[str, Any]) -> Question:
+def _question(entry: ModelEntry, caller: Caller, body: Mapping[str, Any]) -> Question:
     rest = {
         key: value for key, value in body.items() if key not in ("model", "messages", "tools", NUMBER, TURN, FIRST_TURN)
     }

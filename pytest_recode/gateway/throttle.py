@@ -34,7 +34,7 @@ KNOWN, MARGIN = 8, 1.5
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Started:
+class CallInFlight:
     """A call in flight. `tokens`: those that it takes, an estimate until it ends. `flight`: calls in flight when it started, with it.
     `counted`: whether it has a place among them, which no other call can have."""
 
@@ -49,7 +49,7 @@ class _Waiting:
     place: int
     prompt: int = field(compare=False)
     answer: int = field(compare=False)
-    admitted: asyncio.Future[Started] = field(compare=False)
+    admitted: asyncio.Future[CallInFlight] = field(compare=False)
 
 
 class Throttle:
@@ -63,7 +63,7 @@ class Throttle:
         self._in_flight = 0
         self._places = itertools.count()
         self._queue: list[_Waiting] = []
-        self._calls: deque[Started] = deque()  # of the last minute
+        self._calls: deque[CallInFlight] = deque()  # of the last minute
         self._longest: deque[int] = deque(maxlen=KNOWN)  # tokens of the latest answers
         self._paused_until = 0.0
         self._next_start = 0.0
@@ -103,7 +103,7 @@ class Throttle:
         """A place in the queue, which a call keeps until it has an answer."""
         return next(self._places)
 
-    async def enter(self, place: int, prompt: int, answer: int) -> Started:
+    async def enter(self, place: int, prompt: int, answer: int) -> CallInFlight:
         """Wait until the call may start. `prompt`, `answer`: the most tokens that it takes."""
         waiting = _Waiting(place, prompt, answer, asyncio.get_running_loop().create_future())
         heapq.heappush(self._queue, waiting)
@@ -119,13 +119,13 @@ class Throttle:
                 self._admit()  # another call may be the first now
             raise
 
-    def withdraw(self, call: Started) -> None:
+    def withdraw(self, call: CallInFlight) -> None:
         """The call was not sent."""
         if call in self._calls:
             self._calls.remove(call)
         self._leave(call)
 
-    def succeeded(self, call: Started, prompt: int, answer: int) -> None:
+    def succeeded(self, call: CallInFlight, prompt: int, answer: int) -> None:
         """The call has an answer. `prompt`, `answer`: the tokens that it took."""
         call.tokens = prompt + answer
         self._longest.append(answer)
@@ -141,7 +141,7 @@ class Throttle:
             self._succeeded = 0
         self._leave(call)
 
-    def refused(self, call: Started, retry_after: float | None) -> None:
+    def refused(self, call: CallInFlight, retry_after: float | None) -> None:
         """The provider refused the call because of its rate limit or overload."""
         call.tokens = 0
         now, others = self._now(), self._in_flight - call.counted
@@ -168,22 +168,22 @@ class Throttle:
         self._end(call)
         asyncio.get_running_loop().call_soon(self._admit)  # when the call waits again, at its place
 
-    def failed(self, call: Started, tokens: int | None = None) -> None:
+    def failed(self, call: CallInFlight, tokens: int | None = None) -> None:
         """The call has ended without an answer, for another reason. `tokens`: those that it took; None if that is not known."""
         if tokens is not None:
             call.tokens = tokens
         self._leave(call)
 
-    def abandoned(self, call: Started) -> None:
+    def abandoned(self, call: CallInFlight) -> None:
         """Nobody waits for the answer any more. The call goes on, and does not keep others waiting, unless the user limits the calls in flight."""
         if self._limit.concurrency is None:
             self._leave(call)
 
-    def _leave(self, call: Started) -> None:
+    def _leave(self, call: CallInFlight) -> None:
         if self._end(call):
             self._admit()
 
-    def _end(self, call: Started) -> bool:
+    def _end(self, call: CallInFlight) -> bool:
         """Give the call's place among those in flight to others. Returns whether it had one."""
         had_one, call.counted = call.counted, False
         self._in_flight -= had_one
@@ -209,7 +209,7 @@ class Throttle:
                 return
             heapq.heappop(self._queue)
             self._in_flight += 1
-            started = Started(at=now, tokens=self._estimate(head), flight=self._in_flight)
+            started = CallInFlight(at=now, tokens=self._estimate(head), flight=self._in_flight)
             self._calls.append(started)
             if self._in_flight >= self._proven:
                 self._next_start = now + SPACING * self._random.uniform(0.5, 1.5)

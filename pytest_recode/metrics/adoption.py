@@ -15,7 +15,7 @@ from pathlib import Path
 from pytest_recode.metrics.intervals import Interval, of_share
 from pytest_recode.program import source
 from pytest_recode.program.interfaces import file_of, path_within
-from pytest_recode.program.source import Definition, Source, statements
+from pytest_recode.program.source import Definition, FileVersion, statements
 from pytest_recode.records.stored_values import StoredFeedbackItem
 from pytest_recode.records.transcript_lines import FeedbackLine, TurnLine
 from pytest_recode.records.transcript_reader import lines_of
@@ -29,8 +29,8 @@ _IDENTIFIER = re.compile(r"_|\d|(?<=[a-z])[A-Z]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
-    """A failed turn, the feedback on it, and the next turn: lines of one transcript. Feedback at L0 has no items, and no Pair."""
+class FeedbackPair:
+    """A failed turn, the feedback on it, and the next turn: lines of one transcript. Feedback at L0 has no items, and no FeedbackPair."""
 
     feedback: FeedbackLine
     before: TurnLine
@@ -83,14 +83,14 @@ def rate(advice: Sequence[Advice]) -> Rate:
     )
 
 
-def read(transcript: Path | None) -> tuple[Pair, ...] | None:
+def read(transcript: Path | None) -> tuple[FeedbackPair, ...] | None:
     """The pairs of a transcript; None without a transcript."""
     if transcript is None or not transcript.is_file():
         return None
     return pairs(lines_of(transcript, "turn", "feedback"))
 
 
-def pairs(lines: Iterable[TurnLine | FeedbackLine]) -> tuple[Pair, ...]:
+def pairs(lines: Iterable[TurnLine | FeedbackLine]) -> tuple[FeedbackPair, ...]:
     """Of a resumed run, the latest line of a turn counts."""
     turns: dict[int, TurnLine] = {}
     feedback: dict[int, FeedbackLine] = {}
@@ -100,13 +100,13 @@ def pairs(lines: Iterable[TurnLine | FeedbackLine]) -> tuple[Pair, ...]:
         elif line["event"] == "feedback":
             feedback[line["turn"]] = line
     return tuple(
-        Pair(feedback=feedback[number], before=turns[number], after=turns[number + 1])
+        FeedbackPair(feedback=feedback[number], before=turns[number], after=turns[number + 1])
         for number in sorted(feedback)
         if feedback[number]["level"] != "L0" and {number, number + 1} <= turns.keys()
     )
 
 
-def by_rule(pair: Pair) -> tuple[Advice, ...]:
+def by_rule(pair: FeedbackPair) -> tuple[Advice, ...]:
     """Judge each item by the agent's changes to its interface, or to the interface that the item names as its cause.
 
     adopted: "no" if the code of the interface is the same program before and after; otherwise "yes" if it now contains at least
@@ -127,11 +127,11 @@ def by_rule(pair: Pair) -> tuple[Advice, ...]:
     return tuple(results)
 
 
-def advice(pair: Pair, item: StoredFeedbackItem, adopted: str, resolved: str, category: str) -> Advice:
+def advice(pair: FeedbackPair, item: StoredFeedbackItem, adopted: str, resolved: str, category: str) -> Advice:
     return Advice(interface=item["interface"], level=pair.level, category=category, adopted=adopted, resolved=resolved)
 
 
-def resolved(pair: Pair, interface: str) -> str:
+def resolved(pair: FeedbackPair, interface: str) -> str:
     """ "yes" if every hidden case of the interface passes after, "partial" if more pass than before, otherwise "no"."""
     before, after = _cases(pair.before, interface), _cases(pair.after, interface)
     if after and all(after):
@@ -184,7 +184,7 @@ def named(item: StoredFeedbackItem, level: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def _as_corrected(item: StoredFeedbackItem, pair: Pair) -> bool:
+def _as_corrected(item: StoredFeedbackItem, pair: FeedbackPair) -> bool:
     """Whether the candidate now has the definitions of the shown correction."""
     tree = source.parse(item["correction"].encode(errors="replace")).tree if pair.level == "L4" else None
     definitions = [node for node in tree.body if isinstance(node, Definition)] if tree is not None else []
@@ -195,11 +195,11 @@ def _as_corrected(item: StoredFeedbackItem, pair: Pair) -> bool:
     return all(source.same(node, source.definition(now, (node.name,))) for node in definitions)
 
 
-def _parsed(targets: Mapping[str, str], path: str) -> Source:
+def _parsed(targets: Mapping[str, str], path: str) -> FileVersion:
     return source.parse(targets[path].encode(errors="replace"))
 
 
-def _whole(parsed: Source) -> Code:
+def _whole(parsed: FileVersion) -> Code:
     if parsed.tree is None:
         return Code(programs=(parsed.text or parsed.problem,), names=frozenset(_NAME.findall(parsed.text)))
     return _of_nodes(parsed.tree.body)
@@ -218,7 +218,7 @@ def _closure(tree: ast.Module, path: Sequence[str], start: Definition) -> list[a
     methods: Mapping[str, Sequence[ast.stmt]] = {}
     if len(path) > 1:
         places.pop(path[0], None)  # of its own class, only methods that it names
-        owner = source.definition(Source(text="", tree=tree), path[:-1])
+        owner = source.definition(FileVersion(text="", tree=tree), path[:-1])
         methods = _places(statements(owner.body)) if owner is not None else {}
     nodes: dict[int, ast.stmt] = {}
     pending: list[ast.stmt] = [start]

@@ -20,7 +20,7 @@ from pytest_recode.faults import ModelError, UserError
 from pytest_recode.feedback.adoption_answers import Judgements
 from pytest_recode.feedback.model_answers import CATEGORIES
 from pytest_recode.feedback.prompts import SECTION
-from pytest_recode.metrics.adoption import ANSWERS, Advice, Pair, advice, read
+from pytest_recode.metrics.adoption import ANSWERS, Advice, FeedbackPair, advice, read
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.models import Message, Model, ModelContext, Usage
 from pytest_recode.records.null_ledger import NullLedger
@@ -73,12 +73,12 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _PairSource:
     """A pair, and the file with answers in its run's directory."""
 
     row: Row
     task: str
-    pair: Pair
+    pair: FeedbackPair
     run: Path
     key: str
 
@@ -152,7 +152,7 @@ class ModelAnswer:
     usage: Usage
 
 
-def ask(model: Model, pair: Pair) -> ModelAnswer:
+def ask(model: Model, pair: FeedbackPair) -> ModelAnswer:
     """Ask about one pair; items that are missing or invalid are requested once more. Raises `ModelError`."""
     interfaces = tuple(item["interface"] for item in pair.feedback["items"])
     judgements = Judgements(wanted=interfaces, schema=schema(list(dict.fromkeys(interfaces))))
@@ -176,7 +176,7 @@ def ask(model: Model, pair: Pair) -> ModelAnswer:
     return ModelAnswer(items=judgements.items(), answers=answers, usage=spent)
 
 
-def prompt(pair: Pair) -> list[Message]:
+def prompt(pair: FeedbackPair) -> list[Message]:
     sections = {
         "FEEDBACK": pair.feedback["text"],
         "CODE BEFORE": _code(pair.before),
@@ -221,16 +221,16 @@ def schema(interfaces: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _places(rows: Mapping[Row, Sequence[Attempt]], sample: int | None) -> list[_Place]:
+def _places(rows: Mapping[Row, Sequence[Attempt]], sample: int | None) -> list[_PairSource]:
     places = []
     for row, attempts in rows.items():
-        by_level: dict[str, list[_Place]] = {}
+        by_level: dict[str, list[_PairSource]] = {}
         for attempt in attempts:
             path = attempt.transcript
             for pair in read(path) or ():
                 assert path is not None
                 key = f"{path.name}/{pair.feedback['turn']}/{VERSION}"
-                place = _Place(row=row, task=attempt.task, pair=pair, run=path.parent.parent, key=key)
+                place = _PairSource(row=row, task=attempt.task, pair=pair, run=path.parent.parent, key=key)
                 by_level.setdefault(pair.level, []).append(place)
         for _, group in sorted(by_level.items()):
             chosen: Sequence[int] = range(len(group))

@@ -31,7 +31,7 @@ def iso_dates(facts: Mapping[str, Any]) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class CaseFailure:
     """A hidden case that did not pass, with the values of a record (docs/reference/records.md)."""
 
     kind: str
@@ -45,7 +45,7 @@ class TurnScore:
     level: str | None
     passed: int
     total: int
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[CaseFailure, ...] = ()
     tampering: bool = False
     categories: tuple[str, ...] = ()  # T0 … T4 of each item of that feedback; "": no category
     source: str = ""  # source of that feedback: "model" "task" "derived" "person"
@@ -64,7 +64,7 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replay:
+class OriginalTurn:
     """The original turn of an Attempt that is a replay: a single turn from the same state, with other feedback."""
 
     run: str  # the name of the original run's directory
@@ -131,7 +131,7 @@ class Attempt:
     year: int | None = None  # publication year of the task's paper
     reason: str = ""  # why it is not solved, in one line: the first case that failed in the last turn, or the error
     transcript: Path | None = None
-    replay: Replay | None = None  # not None: the attempt is a replayed turn, which does not count as an episode
+    replay: OriginalTurn | None = None  # not None: the attempt is a replayed turn, which does not count as an episode
 
     @property
     def played(self) -> bool:

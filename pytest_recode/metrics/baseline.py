@@ -28,7 +28,7 @@ Key = tuple[str, str, str, str, bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class AttemptOutcome:
     """One attempt. `outcome`: "solved", "unsolved" or "error" (no verdict, not counted). `cost_usd`: None if a price is unknown.
 
     `reason`: why it is not solved; only the outcomes of a run have it.
@@ -49,7 +49,7 @@ class TaskOutcomes:
     task: str
     digest: str
     snippet: Snippet | None  # of ResearchCodeBench: its comparisons are by paper
-    attempts: tuple[Outcome, ...]
+    attempts: tuple[AttemptOutcome, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +136,7 @@ def _task(task: str, attempts: Sequence[Attempt]) -> TaskOutcomes:
         digest=next(iter(digests), ""),
         snippet=attempts[0].snippet,
         attempts=tuple(
-            Outcome(
+            AttemptOutcome(
                 attempt=attempt.number,
                 outcome=attempt.outcome,
                 solved_turn=attempt.solved_turn,
@@ -291,7 +291,9 @@ def _loaded(row: Mapping[str, Any]) -> RowOutcomes:
                 digest=fields["digest"],
                 snippet=_snippet(fields.get("snippet")),
                 attempts=tuple(
-                    Outcome(**{key: one[key] for key in ("attempt", "outcome", "solved_turn", "turns", "cost_usd")})
+                    AttemptOutcome(
+                        **{key: one[key] for key in ("attempt", "outcome", "solved_turn", "turns", "cost_usd")}
+                    )
                     for one in fields["attempts"]
                 ),
             )

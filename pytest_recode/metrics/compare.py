@@ -9,7 +9,7 @@ from fractions import Fraction
 from pytest_recode.metrics import passing
 from pytest_recode.metrics.attempt import Attempt
 from pytest_recode.metrics.intervals import Interval
-from pytest_recode.metrics.paired import Difference, Unit, paired
+from pytest_recode.metrics.paired import PairedDifference, Unit, paired
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,7 @@ def turns(pairs: Sequence[tuple[str, bool, bool]], *, unpaired: int) -> Comparis
 
 def _comparison(
     pairs: Sequence[tuple[str, tuple[Fraction, Fraction]]],
-    difference: Difference,
+    difference: PairedDifference,
     units: str,
     number: int,
     unpaired: int,

@@ -10,7 +10,7 @@ from pytest_recode.metrics.contamination import last_day
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paper:
+class PaperDates:
     """A paper, and for each of its dates the number of models whose knowledge ends before it. Unknown dates are missing."""
 
     name: str
@@ -26,14 +26,14 @@ class Cutoff:
 
     cutoff: str
     models: tuple[str, ...]
-    after: Mapping[str, tuple[Paper, ...]]
+    after: Mapping[str, tuple[PaperDates, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
     """Papers by their first commit, and cutoffs, both in chronological order."""
 
-    papers: tuple[Paper, ...]
+    papers: tuple[PaperDates, ...]
     cutoffs: tuple[Cutoff, ...]
     models: int  # with a known cutoff
     unknown: tuple[str, ...]  # models without a known cutoff
@@ -57,7 +57,7 @@ def timeline(attempts: Iterable[Attempt]) -> Timeline:
             unknown[attempt.row.model] = None
     days = [day for (day, _), models in ends.items() for _ in models]
     papers = tuple(
-        Paper(
+        PaperDates(
             name=name,
             snippets=len(lines[name]),
             lines=sum(lines[name].values()),

@@ -6,7 +6,7 @@ import builtins
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from pytest_recode.metrics.attempt import Attempt, Failure
+from pytest_recode.metrics.attempt import Attempt, CaseFailure
 
 CLASSES = ("name", "type", "syntax", "import", "attribute", "index/key", "functional", "other")
 """The eight classes of ResearchCodeBench (arXiv 2506.02314, figure of errors), in its order. Its authors had a model classify the
@@ -30,7 +30,7 @@ _FUNCTIONAL = frozenset(
 _PRECEDENCE = ("syntax", "import", "name", "attribute", "type", "index/key", "functional", "other")
 
 
-def of_failure(failure: Failure) -> str:
+def of_failure(failure: CaseFailure) -> str:
     """The class of one failed case. Functional: the code ran, and a comparison or an assertion failed. Other: timeouts, killed
     processes, and exceptions of any other type, including the candidate's own types."""
     if failure.exception:

@@ -12,10 +12,10 @@ from fractions import Fraction
 
 from pytest_recode.faults import UserError
 from pytest_recode.metrics.attempt import Attempt, Row
-from pytest_recode.metrics.baseline import Key, Outcome, Outcomes, RowOutcomes, TaskOutcomes, name
+from pytest_recode.metrics.baseline import AttemptOutcome, Key, Outcomes, RowOutcomes, TaskOutcomes, name
 from pytest_recode.metrics.compare import Comparison, compare, tested
 from pytest_recode.metrics.fail_on import Condition
-from pytest_recode.metrics.gate_verdict import Verdict, sufficient, verdict
+from pytest_recode.metrics.gate_verdict import GateVerdict, sufficient, verdict
 from pytest_recode.metrics.intervals import holm
 
 
@@ -37,7 +37,7 @@ class RowGate:
 
     key: Key
     simulated: bool
-    verdict: Verdict
+    verdict: GateVerdict
     compared: Comparison | None
     p: float | None
     enough: int | None
@@ -180,7 +180,7 @@ class _Pair:
         self.second = [one for task in self.tasks for one in _attempts(before, self.old[task])]
         self.compared = compare(self.first, self.second)
 
-    def means(self, value: Callable[[Outcome], Fraction | None]) -> Means | None:
+    def means(self, value: Callable[[AttemptOutcome], Fraction | None]) -> Means | None:
         """The mean over the compared tasks of the mean over their played attempts."""
         if not self.tasks:
             return None
@@ -195,10 +195,10 @@ class _Pair:
 
 
 def _row(pair: _Pair, p: float | None, rows: int) -> RowGate:
-    result, conclusion, enough = pair.compared, Verdict.FEW, None
+    result, conclusion, enough = pair.compared, GateVerdict.FEW, None
     if result is not None and p is not None:
         conclusion = verdict(result.difference, result.interval, p)
-        if conclusion is Verdict.FEW:
+        if conclusion is GateVerdict.FEW:
             test = tested(pair.first, pair.second, within=None)
             enough = sufficient(test.units, test.item, tasks=result.pairs, rows=rows)
     errors = {
@@ -234,7 +234,7 @@ def _failure(row: RowGate, condition: Condition) -> str:
     """Why the row fails under this condition, as a sentence; "" if it does not."""
     of = name(row.key)
     if condition.kind == "worse":
-        return f"{of} is worse than the baseline" if row.verdict is Verdict.WORSE else ""
+        return f"{of} is worse than the baseline" if row.verdict is GateVerdict.WORSE else ""
     if condition.kind == "any-lost-task":
         count = len(row.lost)
         return f"{of} lost {count} task{'s' * (count > 1)}" if count else ""
@@ -252,7 +252,7 @@ def _other_files(old: TaskOutcomes, new: TaskOutcomes) -> bool:
     return bool(old.digest and new.digest and old.digest != new.digest)
 
 
-def _played(task: TaskOutcomes) -> list[Outcome]:
+def _played(task: TaskOutcomes) -> list[AttemptOutcome]:
     return [each for each in task.attempts if each.outcome != "error"]
 
 
@@ -272,7 +272,7 @@ def _attempts(row: RowOutcomes, task: TaskOutcomes) -> list[Attempt]:
     ]
 
 
-def _mean(tasks: Sequence[TaskOutcomes], value: Callable[[Outcome], Fraction | None]) -> Fraction | None:
+def _mean(tasks: Sequence[TaskOutcomes], value: Callable[[AttemptOutcome], Fraction | None]) -> Fraction | None:
     means = []
     for task in tasks:
         values = [value(each) for each in _played(task)]

@@ -18,20 +18,20 @@ MOST_TASKS = 1000
 """Larger numbers of tasks are not searched for."""
 
 
-class Verdict(StrEnum):
+class GateVerdict(StrEnum):
     BETTER = "better"
     SAME = "same within noise"
     WORSE = "worse"
     FEW = "too few tasks to tell"
 
 
-def verdict(difference: float, interval: Interval, p: float) -> Verdict:
+def verdict(difference: float, interval: Interval, p: float) -> GateVerdict:
     """`p` is adjusted for the number of rows that are compared."""
     if p < LEVEL:
-        return Verdict.BETTER if difference > 0 else Verdict.WORSE
+        return GateVerdict.BETTER if difference > 0 else GateVerdict.WORSE
     low, high = interval
     most = float(ALLOWED)  # the ends are floats: 1 of 10 must not lie beyond 1/10
-    return Verdict.SAME if low >= -most and high <= most else Verdict.FEW
+    return GateVerdict.SAME if low >= -most and high <= most else GateVerdict.FEW
 
 
 def sufficient(units: Sequence[Unit], item: Fraction | None, *, tasks: int, rows: int = 1) -> int | None:

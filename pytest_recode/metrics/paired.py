@@ -35,7 +35,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class PairedDifference:
     """First minus second, as a share; `p` < 0.05 exactly if `interval` (95 %) excludes 0."""
 
     value: float
@@ -43,7 +43,7 @@ class Difference:
     p: float
 
 
-def paired(units: Sequence[Unit], *, item: Fraction | None = None) -> Difference:
+def paired(units: Sequence[Unit], *, item: Fraction | None = None) -> PairedDifference:
     """Sum of changes / sum of weights, with a two-sided p value of the null hypothesis of no difference, and an interval.
 
     p: under the null hypothesis, each unit's change could equally well have the opposite sign. p is the share of all 2^n choices
@@ -69,7 +69,7 @@ def paired(units: Sequence[Unit], *, item: Fraction | None = None) -> Difference
     else:
         high = min(high, max(ratio for ratio, _ in ratios if ratio < 0))
     found = float(value)
-    return Difference(value=found, interval=(min(low, found), max(high, found)), p=float(p))
+    return PairedDifference(value=found, interval=(min(low, found), max(high, found)), p=float(p))
 
 
 def _p(changes: Sequence[Fraction]) -> Fraction:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from pytest_recode.metrics.attempt import Attempt, Row, Snippet
 from pytest_recode.metrics.intervals import Interval, Sums, of_share
-from pytest_recode.metrics.paired import Difference, Unit, paired
+from pytest_recode.metrics.paired import PairedDifference, Unit, paired
 
 FEW_PAPERS = 5
 """With fewer papers, snippets are treated as independent, because the spread between so few papers cannot be estimated."""
@@ -129,8 +129,8 @@ class Ablation:
     plain_without: float
     scaled_with: float
     scaled_without: float
-    plain: Difference  # Pass@1 with minus without; paired, by papers
-    scaled: Difference  # the same for Scaled Pass@1
+    plain: PairedDifference  # Pass@1 with minus without; paired, by papers
+    scaled: PairedDifference  # the same for Scaled Pass@1
     units: str  # units of the test
     only_with: tuple[str, ...]  # passed only with the paper, or more often
     only_without: tuple[str, ...]
@@ -162,7 +162,7 @@ Scored = Mapping[str, tuple[Snippet, Fraction]]
 """Task -> its snippet, and the share of its played attempts that pass."""
 
 
-def contrast(first: Scored, second: Scored, *, scaled: bool) -> Difference:
+def contrast(first: Scored, second: Scored, *, scaled: bool) -> PairedDifference:
     """`first` minus `second` on the snippets that both have, by papers (with fewer than FEW_PAPERS papers, by snippets)."""
     whole, item = contrast_units(first, second, scaled=scaled)
     return paired(whole, item=item)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import UserError
-from pytest_recode.metrics.attempt import Attempt, Replay, Row, Shared
+from pytest_recode.metrics.attempt import Attempt, OriginalTurn, Row, Shared
 from pytest_recode.metrics.published_results import fault, from_published
 from pytest_recode.metrics.record_attempts import Equal, from_record, payer
 from pytest_recode.metrics.run_notes import interrupted, unreadable
@@ -22,7 +22,7 @@ _KINDS = "a results.jsonl, a directory that contains one, or the overall_stats.j
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class ReportInput:
     """One input file: its attempts, and notes for the reader."""
 
     path: str
@@ -30,25 +30,27 @@ class Source:
     notes: tuple[str, ...] = ()
 
 
-def read(paths: Sequence[Path]) -> tuple[Source, ...]:
+def read(paths: Sequence[Path]) -> tuple[ReportInput, ...]:
     """Read every file once; its type is detected from its contents. A run is named after its directory, or its path if two have the same name.
 
     A copy of another file is omitted, with a note. Raises `UserError` for other and damaged files.
     """
     chosen = [path for path in dict.fromkeys(paths) if len(paths) == 1 or not _bare(path)]
     sources = [
-        Source(path=str(path), attempts=(), notes=(f"{path}: has no results.jsonl and is omitted",))
+        ReportInput(path=str(path), attempts=(), notes=(f"{path}: has no results.jsonl and is omitted",))
         for path in dict.fromkeys(paths)
         if path not in chosen
     ]
-    files: list[_File] = []
+    files: list[_InputFile] = []
     for path in {path.resolve(): path for path in map(_file, chosen)}.values():
         file = _opened(path, alone=len(chosen) == 1)
         first = next((other.path for other in files if other.digest == file.digest and not file.blank), None)
         if first is None:
             files.append(file)
         else:
-            sources.append(Source(path=str(path), attempts=(), notes=(f"{path}: is a copy of {first} and is omitted",)))
+            sources.append(
+                ReportInput(path=str(path), attempts=(), notes=(f"{path}: is a copy of {first} and is omitted",))
+            )
     names = _names([file.path for file in files])
     several = sum(file.stats is not None for file in files) > 1
     for file, name in zip(files, names, strict=True):
@@ -56,14 +58,14 @@ def read(paths: Sequence[Path]) -> tuple[Source, ...]:
             sources.append(_published(file, f"published ({name})" if several else "published"))
         elif file.blank:
             empty = f"{file.path}: is empty: no episode of the run has ended"
-            sources.append(Source(path=str(file.path), attempts=(), notes=(empty, *interrupted(file.path, ()))))
+            sources.append(ReportInput(path=str(file.path), attempts=(), notes=(empty, *interrupted(file.path, ()))))
         else:
             sources.append(_run(file.path, name))
     return tuple(sources)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _File:
+class _InputFile:
     """An input file. `digest`: of its contents, to recognise copies; empty if it is the only file. `stats`: its parsed `data`, if these are published results; a run's file is read line by line, and its `data` is empty."""
 
     path: Path
@@ -98,15 +100,15 @@ def _file(path: Path) -> Path:
     raise UserError(f"{path}: contains no results.jsonl{hint}")
 
 
-def _opened(path: Path, *, alone: bool) -> _File:
+def _opened(path: Path, *, alone: bool) -> _InputFile:
     with _reading(path), path.open("rb") as file:
         records = file.read(len(RECORD_START)) == RECORD_START
         file.seek(0)
         if records:
             digest = b"" if alone else hashlib.file_digest(file, "sha256").digest()
-            return _File(path=path, digest=digest, blank=False)
+            return _InputFile(path=path, digest=digest, blank=False)
         data = file.read()
-    source = _File(path=path, digest=hashlib.sha256(data).digest(), blank=not data.strip())
+    source = _InputFile(path=path, digest=hashlib.sha256(data).digest(), blank=not data.strip())
     whole = parse_json(data)
     published = isinstance(whole, dict) and {"results", "overall_scores"} <= whole.keys()
     return replace(source, data=data, stats=whole) if published else source
@@ -122,7 +124,7 @@ def _reading(path: Path) -> Iterator[None]:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def _published(file: _File, source: str) -> Source:
+def _published(file: _InputFile, source: str) -> ReportInput:
     assert file.stats is not None
     wrong = fault(file.data, file.stats)
     if wrong:
@@ -134,10 +136,10 @@ def _published(file: _File, source: str) -> Source:
         if without
         else ()
     )
-    return Source(path=str(file.path), attempts=from_published(file.stats, source, paper=not without), notes=notes)
+    return ReportInput(path=str(file.path), attempts=from_published(file.stats, source, paper=not without), notes=notes)
 
 
-def _run(path: Path, name: str) -> Source:
+def _run(path: Path, name: str) -> ReportInput:
     """The attempts of a run. Records are read and converted one by one, because they take several times as much memory."""
     notes: list[str] = []
     notes += unreadable(path)
@@ -157,7 +159,7 @@ def _run(path: Path, name: str) -> Source:
             notes.append(f"{path}: {attempt.nodeid} occurs twice: the later record counts")
         attempts[attempt.nodeid] = own
     notes += interrupted(path, attempts.values())
-    return Source(path=str(path), attempts=tuple(_each_once(path, attempts.values(), notes)), notes=tuple(notes))
+    return ReportInput(path=str(path), attempts=tuple(_each_once(path, attempts.values(), notes)), notes=tuple(notes))
 
 
 @contextmanager
@@ -178,7 +180,7 @@ def _each_once(path: Path, attempts: Iterable[Attempt], notes: list[str]) -> Ite
     Two node ids with equal task files are one episode, played from another root directory. With other files, they are two tasks
     of the same name, which no number may combine.
     """
-    latest: dict[tuple[Row, str, int, Replay | None], Attempt] = {}
+    latest: dict[tuple[Row, str, int, OriginalTurn | None], Attempt] = {}
     for attempt in attempts:
         key = (attempt.row, attempt.task, attempt.number, attempt.replay)
         other = latest.get(key)

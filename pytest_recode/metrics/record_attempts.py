@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from pytest_recode.metrics.attempt import Attempt, Failure, Replay, Row, Shared, Snippet, TurnScore, iso_dates
+from pytest_recode.metrics.attempt import Attempt, CaseFailure, OriginalTurn, Row, Shared, Snippet, TurnScore, iso_dates
 from pytest_recode.metrics.published import year_of
 from pytest_recode.records.episode_summary import SNIPPET
 from pytest_recode.records.record import Record, TurnRecord, answers, cause, findings, main_line
@@ -191,14 +191,14 @@ def _shared(record: Record) -> Shared:
     return Shared(tokens=usage["prompt_tokens"] + usage["completion_tokens"], cost_usd=usage["cost_usd"])
 
 
-def _replay(record: Record) -> Replay | None:
+def _replay(record: Record) -> OriginalTurn | None:
     found = record.get("replay")
-    return found and Replay(run=found["run"], nodeid=found["nodeid"], turn=found["turn"], level=found["level"])
+    return found and OriginalTurn(run=found["run"], nodeid=found["nodeid"], turn=found["turn"], level=found["level"])
 
 
 @functools.lru_cache(maxsize=10_000)
-def _failure(kind: str, exception: str | None) -> Failure:
-    return Failure(kind=kind, exception=exception)
+def _failure(kind: str, exception: str | None) -> CaseFailure:
+    return CaseFailure(kind=kind, exception=exception)
 
 
 def _turn(turn: TurnRecord, equal: Equal) -> TurnScore:

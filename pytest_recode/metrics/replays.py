@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from pytest_recode.metrics.attempt import Attempt, Replay, Row, TurnScore
+from pytest_recode.metrics.attempt import Attempt, OriginalTurn, Row, TurnScore
 from pytest_recode.metrics.compare import Comparison, turns
 from pytest_recode.metrics.score import Score, row_of, scores
 from pytest_recode.records.episode_summary import EpisodeSummary
@@ -62,7 +62,7 @@ def replays(replayed: Sequence[Attempt], episodes: Iterable[Attempt]) -> Replays
     )
 
 
-def _original(replay: Replay, episodes: Mapping[tuple[str, str], Attempt]) -> tuple[TurnScore, TurnScore] | None:
+def _original(replay: OriginalTurn, episodes: Mapping[tuple[str, str], Attempt]) -> tuple[TurnScore, TurnScore] | None:
     """The turn before the original one, and the original one."""
     episode = episodes.get((replay.run, replay.nodeid))
     if episode is None or not 2 <= replay.turn <= len(episode.turns):

@@ -17,7 +17,7 @@ from itertools import accumulate
 from pytest_recode.metrics import difficulty
 from pytest_recode.metrics.attempt import Snippet
 from pytest_recode.metrics.difficulty import Difficulty
-from pytest_recode.metrics.gate_verdict import Verdict, verdict
+from pytest_recode.metrics.gate_verdict import GateVerdict, verdict
 from pytest_recode.metrics.paired import sign_flip_p
 from pytest_recode.metrics.passing import unit_names, units
 
@@ -102,7 +102,7 @@ def is_found(changes: Sequence[int]) -> bool:
 @functools.lru_cache(maxsize=20_000)
 def _better(sizes: tuple[int, ...], total: int) -> bool:
     # Any difference above 0, and any interval: the verdict BETTER depends on neither
-    return verdict(1.0, (-1.0, 1.0), float(sign_flip_p(sizes, total))) is Verdict.BETTER
+    return verdict(1.0, (-1.0, 1.0), float(sign_flip_p(sizes, total))) is GateVerdict.BETTER
 
 
 _Draws = Sequence[Sequence[float]]

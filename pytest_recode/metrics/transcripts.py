@@ -18,7 +18,7 @@ class TranscriptReader:
 
     calls: Callable[[Path | None], Sequence[UsageLine | RetryLine]]
     audits: Callable[[Path | None], Sequence[tuple[str, AuditRecord]] | None]
-    pairs: Callable[[Path | None], Sequence[adoption.Pair] | None]
+    pairs: Callable[[Path | None], Sequence[adoption.FeedbackPair] | None]
 
 
 FROM_FILES = TranscriptReader(calls=calls.read, audits=leakage.read, pairs=adoption.read)
@@ -31,7 +31,7 @@ class ReadTranscripts:
         self._with_pairs = with_pairs
         self._calls: dict[Path | None, tuple[UsageLine | RetryLine, ...]] = {}
         self._audits: dict[Path | None, tuple[tuple[str, AuditRecord], ...]] = {}
-        self._pairs: dict[Path | None, tuple[adoption.Pair, ...]] = {}
+        self._pairs: dict[Path | None, tuple[adoption.FeedbackPair, ...]] = {}
 
     def add(self, path: Path, episode: PlayedEpisode) -> None:
         feedback = [turn.feedback for turn in episode.turns if turn.feedback is not None]

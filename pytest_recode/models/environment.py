@@ -10,10 +10,10 @@ from pathlib import Path
 from pytest_recode.faults import UserError
 from pytest_recode.models.no_connection import without_password
 from pytest_recode.models.providers import NO_KEY, key_of, no_key
-from pytest_recode.models.table import Entry
+from pytest_recode.models.table import ModelEntry
 
 
-def usable_key(name: str, entry: Entry) -> tuple[str | None, str]:
+def usable_key(name: str, entry: ModelEntry) -> tuple[str | None, str]:
     """As `key_of`. Raises `UserError` also for a key that cannot be sent. A server of the user's own needs none."""
     key, variable = key_of(name, entry)
     if key == NO_KEY or not variable:

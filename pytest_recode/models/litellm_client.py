@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from pytest_recode.faults import UserError
-from pytest_recode.models.table import Entry, Price
+from pytest_recode.models.table import ModelEntry, Price
 
 COMPROMISED = "!=1.82.7,!=1.82.8,!=1.107.*"
 """The releases of litellm that are not among those that carried malware, or followed one that did."""
@@ -98,7 +98,7 @@ async def within(seconds: float, call: Callable[[], Awaitable[Any]], late: Calla
         reminder.cancel()
 
 
-def window(entry: Entry) -> int | None:
+def window(entry: ModelEntry) -> int | None:
     """The context window in tokens: the entry's, else that of litellm's table; None if neither has one.
 
     Reads the table directly, because litellm's function for it sends requests to some providers.
@@ -110,7 +110,7 @@ def window(entry: Entry) -> int | None:
     return found if isinstance(found, int) and found > 0 else None
 
 
-def _info(entry: Entry) -> Mapping[str, Any]:
+def _info(entry: ModelEntry) -> Mapping[str, Any]:
     """The model's entry in litellm's table; empty if it has none."""
     table = litellm().model_cost
     provider, _, name = entry.model.partition("/")
@@ -120,19 +120,19 @@ def _info(entry: Entry) -> Mapping[str, Any]:
     return info
 
 
-def priced(entry: Entry) -> bool:
+def priced(entry: ModelEntry) -> bool:
     """Whether the price of this model is known."""
     return cost(entry, 1000, 1000, None) is not None
 
 
-def list_price(entry: Entry) -> Price | None:
+def list_price(entry: ModelEntry) -> Price | None:
     """The price without discounts, by the entry or by litellm's table; None if unknown. Of calls of usual length: some models have
     a higher price for long prompts."""
     prompt, completion = cost(entry, 1000, 0, None), cost(entry, 0, 1000, None)
     return None if prompt is None or completion is None else Price(prompt=1000 * prompt, completion=1000 * completion)
 
 
-def cost(entry: Entry, prompt: int, completion: int, response: Any) -> float | None:
+def cost(entry: ModelEntry, prompt: int, completion: int, response: Any) -> float | None:
     """The cost in US dollars, by the entry's price, else by the provider's bill, else by litellm's table; None if unknown.
 
     In the table, a price of zero means that the price is unknown.
@@ -154,13 +154,13 @@ def cost(entry: Entry, prompt: int, completion: int, response: Any) -> float | N
     return float(sum(client.cost_per_token(model=entry.model, prompt_tokens=prompt, completion_tokens=completion)))
 
 
-def highest_cost(entry: Entry, prompt: int) -> tuple[int, float]:
+def highest_cost(entry: ModelEntry, prompt: int) -> tuple[int, float]:
     """The most tokens that a call with so many prompt tokens may take, and their cost in US dollars; 0 if the price is unknown."""
     answer = longest_answer(entry)
     return prompt + answer, cost(entry, prompt, answer, None) or 0.0
 
 
-def longest_answer(entry: Entry) -> int:
+def longest_answer(entry: ModelEntry) -> int:
     """The maximum number of tokens of an answer: the request's own limit, else that of litellm's table."""
     if (own := answer_limit(entry)) is not None:
         return own
@@ -168,7 +168,7 @@ def longest_answer(entry: Entry) -> int:
     return listed if isinstance(listed, int) and listed > 0 else _USUAL_ANSWER
 
 
-def answer_limit(entry: Entry) -> int | None:
+def answer_limit(entry: ModelEntry) -> int | None:
     """The limit of an answer that each request has, in tokens; None if it has none."""
     own = entry.params.get("max_completion_tokens") or entry.params.get("max_tokens")
     return own if isinstance(own, int) else None
@@ -178,7 +178,7 @@ _USUAL_ANSWER = 8192
 """Maximum tokens of an answer of a model that litellm's table does not have."""
 
 
-def takes_temperature(entry: Entry, temperature: float) -> bool:
+def takes_temperature(entry: ModelEntry, temperature: float) -> bool:
     """Whether requests to this model include `temperature`. Those to a model of the user's own server do."""
     client = litellm()
     try:

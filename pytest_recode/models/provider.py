@@ -23,8 +23,8 @@ from pytest_recode.models.litellm_client import answer_limit, cost, litellm, pri
 from pytest_recode.models.no_connection import speaks_tls, without_password
 from pytest_recode.models.providers import NO_KEY, entry_of
 from pytest_recode.models.response_choice import failed_choice, opaque_of, text_of, tool_calls
-from pytest_recode.models.retry import Failure, Retries, failure, request_step, unknown_step, wants_tls
-from pytest_recode.models.table import Entry
+from pytest_recode.models.retry import FailedTry, Retries, failure, request_step, unknown_step, wants_tls
+from pytest_recode.models.table import ModelEntry
 from pytest_recode.records.cost_limits import unpriced
 
 LOG = logging.getLogger("pytest_recode")
@@ -46,7 +46,7 @@ class Admission(Protocol):
     async def admitted(self) -> None:
         """Wait until the next try may start. Raises `ModelError` if the longest wait for a rate limit has passed."""
 
-    def ended(self, answer: Reply | Embedded | Failure) -> bool:
+    def ended(self, answer: Reply | Embedded | FailedTry) -> bool:
         """Call it after each try. Returns whether the call was throttled, so that it waits and tries again without using up a retry."""
 
 
@@ -60,7 +60,7 @@ class ProviderModel:
     """
 
     name: str
-    entry: Entry
+    entry: ModelEntry
     ledger: Ledger
     native_tools: bool
     api_key: str | None = None
@@ -89,7 +89,7 @@ class ProviderModel:
     async def embed(self, texts: Sequence[str]) -> Embedded:
         return await self._with_retries(lambda: self._ask_vectors(texts))
 
-    async def _with_retries(self, ask: Callable[[], Awaitable[A | Failure]]) -> A:
+    async def _with_retries(self, ask: Callable[[], Awaitable[A | FailedTry]]) -> A:
         """Call `ask` until it returns an answer or retries are exhausted."""
         start = time.monotonic()
         silent, tried, first = 0, 0, 0.0
@@ -99,7 +99,7 @@ class ProviderModel:
             self.ledger.before_call(self.name)
             answer = await ask()
             throttled = self.admission is not None and self.admission.ended(answer)
-            if not isinstance(answer, Failure):
+            if not isinstance(answer, FailedTry):
                 self.ledger.spent(self.name, answer.usage)
                 self._set_reachable()
                 return answer
@@ -123,7 +123,7 @@ class ProviderModel:
             self._report_retry(answer, pause)
             await self.wait(pause)
 
-    def _lost(self, answer: Failure, tried: int, pause: float | None) -> bool:
+    def _lost(self, answer: FailedTry, tried: int, pause: float | None) -> bool:
         """Whether the run has given up on this address. The first worker that notices an unreachable server reports it."""
         if not (answer.unreachable or answer.silent):
             if answer.fault is not ModelFault.TIMEOUT:
@@ -139,7 +139,7 @@ class ProviderModel:
         for where in (self._where, self._model_on_server):
             self.ledger.reached(where, Reach.ANSWERS)
 
-    def _report_retry(self, answer: Failure, pause: float) -> None:
+    def _report_retry(self, answer: FailedTry, pause: float) -> None:
         """Log the next try; as a warning, which the user sees in any worker, if the wait may take minutes."""
         if answer.silent:
             self.warn(
@@ -173,36 +173,36 @@ class ProviderModel:
         address = self._address() | {"timeout": timeout(self.call_seconds, min(_CONNECT, self.call_seconds / 2))}
         return arguments | address | {"messages": list(request.messages)}
 
-    async def _ask(self, request: Mapping[str, Any]) -> Reply | Failure:
+    async def _ask(self, request: Mapping[str, Any]) -> Reply | FailedTry:
         response = await self._called(lambda: litellm().acompletion(**request, **self._extra))
-        if isinstance(response, Failure) and response.missing == "mcp" and not self._extra:
+        if isinstance(response, FailedTry) and response.missing == "mcp" and not self._extra:
             # Some releases import an optional package if there are tools. No request has been sent yet.
             self._extra["_skip_mcp_handler"] = True
             return await self._ask(request)
-        if isinstance(response, Failure):
+        if isinstance(response, FailedTry):
             return self._too_long(response, request) if response.fault is ModelFault.CONTEXT else response
         if not getattr(response, "choices", None):
-            return self._placed(Failure(fault=ModelFault.SERVER, detail="the response has no choices"))
+            return self._placed(FailedTry(fault=ModelFault.SERVER, detail="the response has no choices"))
         return self._reply(response, request["messages"])
 
-    async def _ask_vectors(self, texts: Sequence[str]) -> Embedded | Failure:
+    async def _ask_vectors(self, texts: Sequence[str]) -> Embedded | FailedTry:
         request = {**self.entry.params, **self._address(), "input": list(texts), "encoding_format": "float"}
         response = await self._called(lambda: litellm().aembedding(**request))
-        if isinstance(response, Failure):
+        if isinstance(response, FailedTry):
             return response
         vectors = vectors_of(response, len(texts))
         if vectors is None:
             detail = f"the response does not have a vector for each of {len(texts)} texts"
-            return self._placed(Failure(fault=ModelFault.SERVER, detail=detail))
+            return self._placed(FailedTry(fault=ModelFault.SERVER, detail=detail))
         return Embedded(vectors=vectors, usage=self._usage(response, sum(map(len, texts)), 0))
 
     async def _called(self, call: Callable[[], Awaitable[Any]]) -> Any:
-        """The provider's response, or a Failure."""
+        """The provider's response, or a FailedTry."""
         try:
             return await within(self.call_seconds, call, self._late, self.late_seconds)
         except TimeoutError:
             detail = f"no complete answer within {self.call_seconds:g} s"
-            return Failure(fault=ModelFault.TIMEOUT, detail=detail, silent=True)
+            return FailedTry(fault=ModelFault.TIMEOUT, detail=detail, silent=True)
         except Exception as error:
             if (failed := failure(error)) is None:
                 raise
@@ -238,7 +238,7 @@ class ProviderModel:
         """The key of this model on this server: other models there may work if this one hangs."""
         return f"{self._where} {self.name}"
 
-    def _placed(self, failed: Failure) -> Failure:
+    def _placed(self, failed: FailedTry) -> FailedTry:
         """Add the server and the key to the message of a failure that they may have caused."""
         own = self.entry.api_base is not None
         failed = replace(failed, detail=failed.detail.removesuffix("."))  # more of the sentence follows
@@ -275,18 +275,18 @@ class ProviderModel:
             return replace(failed, detail=f"{failed.detail} ({server})")
         return failed
 
-    def _too_long(self, failed: Failure, request: Mapping[str, Any]) -> Failure:
+    def _too_long(self, failed: FailedTry, request: Mapping[str, Any]) -> FailedTry:
         """Add the sizes to a refusal, and what to do if nothing of the prompt can be left out."""
         characters = sum(len(str(each)) for part in ("messages", "tools") for each in request.get(part, ()))
         size, step = too_long_step(failed.window or self.window, characters, self.answer)
         server = f"asked at {self._where}"
         return replace(failed, detail=f"{failed.detail} ({server}; {size}): {step}", cause=f"{step} ({server})")
 
-    def _reply(self, response: Any, messages: Sequence[Mapping[str, Any]]) -> Reply | Failure:
+    def _reply(self, response: Any, messages: Sequence[Mapping[str, Any]]) -> Reply | FailedTry:
         choice = response.choices[0]
         message = choice.message
         if failed := failed_choice(choice):
-            return self._placed(Failure(fault=ModelFault.SERVER, detail=failed, partial=True))
+            return self._placed(FailedTry(fault=ModelFault.SERVER, detail=failed, partial=True))
         refusal = (getattr(message, "provider_specific_fields", None) or {}).get("refusal")
         text = text_of(message.content or getattr(message, "refusal", None) or refusal)
         calls = tool_calls(message)

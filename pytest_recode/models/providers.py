@@ -13,7 +13,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.models import ModelContext, catalog
 from pytest_recode.models.litellm_client import check_release, litellm
 from pytest_recode.models.retirement import check_retirement
-from pytest_recode.models.table import Entry, resolve
+from pytest_recode.models.table import ModelEntry, resolve
 from pytest_recode.records.cost_limits import unpriced
 from pytest_recode.wording import any_of
 
@@ -21,7 +21,7 @@ NO_KEY = "none"
 """The key for a user's own server without a key, because litellm requires one."""
 
 
-def entry_of(context: ModelContext) -> Entry:
+def entry_of(context: ModelContext) -> ModelEntry:
     """The entry of a name, with a provider that litellm knows. An alias's api_base takes precedence over the run's. Raises `UserError`."""
     glance(context)
     entry = resolve(context.name, context.table, context.api_base)
@@ -64,7 +64,7 @@ def _known(model: str) -> bool:
     return "/" in model or ":" in model or model in client.model_cost
 
 
-def _unknown(context: ModelContext, entry: Entry) -> str:
+def _unknown(context: ModelContext, entry: ModelEntry) -> str:
     today = datetime.datetime.now(tz=datetime.UTC).date()
     alias = f" (which {context.name} stands for)" if entry.model != context.name else ""
     near = catalog.close(entry.model, context.table, today)
@@ -81,7 +81,7 @@ def _unknown(context: ModelContext, entry: Entry) -> str:
 _OTHER_SIGN_IN = frozenset({"azure", "azure_ai", "bedrock", "sagemaker", "vertex_ai", "watsonx", "github_copilot"})
 
 
-def key_of(name: str, entry: Entry) -> tuple[str | None, str]:
+def key_of(name: str, entry: ModelEntry) -> tuple[str | None, str]:
     """The key to send (None if litellm finds it) and its environment variable ("" if unknown).
 
     Raises `UserError` if the key is missing.
@@ -100,7 +100,7 @@ def key_of(name: str, entry: Entry) -> tuple[str | None, str]:
     raise UserError(no_key(name, missing))
 
 
-def _check_key(name: str, entry: Entry) -> None:
+def _check_key(name: str, entry: ModelEntry) -> None:
     """Raise `UserError` for a missing key, as far as its variable is known without litellm."""
     if entry.api_key_env:
         accepted: Sequence[str] = [entry.api_key_env]
@@ -112,7 +112,7 @@ def _check_key(name: str, entry: Entry) -> None:
         raise UserError(no_key(name, accepted))
 
 
-def _check_price(context: ModelContext, entry: Entry) -> None:
+def _check_price(context: ModelContext, entry: ModelEntry) -> None:
     """Raise `UserError` for a cost limit with an unknown price, as far as that is known without litellm, which computes those of some hosts."""
     if context.max_cost is None or entry.price is not None or ":" in entry.model:
         return

@@ -29,7 +29,7 @@ _MOST_SERVED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class FailedTry:
     """A try without an answer. `retry_after` is the delay in seconds that the server requested, or None.
 
     `cause`: `detail` without what differs between calls that fail alike; "": `detail` itself. `window`: see `ModelError`.
@@ -79,13 +79,13 @@ class Retries:
     wait: Callable[[float], None] = time.sleep
     random: random.Random = field(default_factory=random.Random, repr=False)
 
-    def seconds(self, tried: int, failure: Failure) -> float:
+    def seconds(self, tried: int, failure: FailedTry) -> float:
         """The delay after try number `tried` (from 1). Jitter only increases it, because Retry-After is a minimum."""
         if failure.retry_after is not None:
             return min(failure.retry_after, self.cap) + self.random.uniform(0, min(self.base, 1.0))
         return min(self.base * 2.0 ** (tried - 1), self.cap) * self.random.uniform(1.0, 1.5)
 
-    def pause(self, tried: int, failure: Failure, passed: float, silent: int = 0) -> float | None:
+    def pause(self, tried: int, failure: FailedTry, passed: float, silent: int = 0) -> float | None:
         """Seconds to wait before the next try, or None if there is none.
 
         `passed`: seconds since the first try began, or since it ended where there is no connection. `silent`: tries without a complete answer within the time limit of a call.
@@ -95,11 +95,11 @@ class Retries:
         pause = self.seconds(tried, failure)
         return pause if passed + pause <= self.limit(failure) else None
 
-    def limit(self, failure: Failure) -> float:
+    def limit(self, failure: FailedTry) -> float:
         """Seconds after the first try in which another one may start."""
         return self.patience if not failure.unreachable else self.knocking_here if failure.stopped else self.knocking
 
-    def error(self, model: str, failure: Failure, tried: int, seconds: float, *, lost: bool = False) -> ModelError:
+    def error(self, model: str, failure: FailedTry, tried: int, seconds: float, *, lost: bool = False) -> ModelError:
         """The error to raise after the last try; `lost`: the run had already given up on the address."""
         tries = excess = ""
         if lost and failure.silent and tried == 1:
@@ -115,8 +115,8 @@ class Retries:
         return ModelError(failure.fault, model, detail, cause=cause, window=failure.window)
 
 
-def failure(error: Exception) -> Failure | None:
-    """The Failure that an exception from litellm stands for, or None if it is a defect of this program."""
+def failure(error: Exception) -> FailedTry | None:
+    """The FailedTry that an exception from litellm stands for, or None if it is a defect of this program."""
     import openai
 
     if not isinstance(error, (openai.OpenAIError, UnicodeError, json.JSONDecodeError)):
@@ -124,7 +124,7 @@ def failure(error: Exception) -> Failure | None:
     chain = list(_chain(error))
     if lost := no_connection(chain):
         reason = _plain(lost.reason)
-        return Failure(
+        return FailedTry(
             fault=ModelFault.CONNECTION,
             detail=f"cannot be reached ({reason})",
             unreachable=reason,
@@ -133,10 +133,10 @@ def failure(error: Exception) -> Failure | None:
         )
     missing = next((part.name or "" for part in chain if isinstance(part, ModuleNotFoundError)), "")
     if missing or _unsent(chain):
-        return Failure(fault=ModelFault.REQUEST, detail=_detail(error), unsent=True, missing=missing)
+        return FailedTry(fault=ModelFault.REQUEST, detail=_detail(error), unsent=True, missing=missing)
     fault, retry_after = _fault(error), _retry_after(error)
     status = getattr(error, "status_code", None)
-    return Failure(
+    return FailedTry(
         fault=fault,
         detail=_detail(error),
         retry_after=retry_after,
@@ -146,7 +146,7 @@ def failure(error: Exception) -> Failure | None:
     )
 
 
-def wants_tls(failed: Failure) -> Failure:
+def wants_tls(failed: FailedTry) -> FailedTry:
     """A lost connection to a server that speaks TLS at an `http://` address."""
     what, step = "it speaks TLS", "use an address with https:// instead of http://"
     return replace(failed, detail=f"cannot be reached ({what})", unreachable=what, step=step, lasting=True)

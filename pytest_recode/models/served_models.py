@@ -10,7 +10,7 @@ from typing import Any
 from pytest_recode.models.context_window import valid_window
 from pytest_recode.models.provider import ProviderModel
 from pytest_recode.models.providers import NO_KEY
-from pytest_recode.models.table import Entry
+from pytest_recode.models.table import ModelEntry
 
 _SECONDS = 3.0
 """Time limit of the question: a server that is busy or starting is asked no further, and its refusals state the window."""
@@ -27,7 +27,7 @@ def with_served_window(model: ProviderModel) -> ProviderModel:
     return replace(model, window=_listed(models, model.entry.model) or model.window, served=names)
 
 
-def _served(entry: Entry, key: str | None) -> list[Mapping[str, Any]]:
+def _served(entry: ModelEntry, key: str | None) -> list[Mapping[str, Any]]:
     """The list of models of a user's own server; empty if it has none. Sends one request, and only if the user has not stated the window."""
     import httpx
 

@@ -29,7 +29,7 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class ModelEntry:
     """The model of a name. `price` and `tools` override litellm's table; None leaves it in effect."""
 
     model: str  # litellm's name, with its provider
@@ -67,7 +67,7 @@ _SECRET = re.compile(r"(api[-_]?key|secret|passw|authorization|access[-_]?token|
 _CUTOFF = re.compile(r"(\d{4}(-\d{2}){0,2})?")
 
 
-def resolve(name: str, user_table: Mapping[str, Mapping[str, Any]], api_base: str | None = None) -> Entry:
+def resolve(name: str, user_table: Mapping[str, Mapping[str, Any]], api_base: str | None = None) -> ModelEntry:
     """What `name` stands for: the user's table first, then the model that litellm lists, else `name` itself (unchecked).
 
     A user's entry takes missing values from the model that it names. `api_base`: the address of the run, if not the provider's.
@@ -91,10 +91,10 @@ def key_variables(user_table: Mapping[str, Mapping[str, Any]]) -> frozenset[str]
     return frozenset(filter(None, (*own, *(key for keys in catalog.lacking().keys.values() for key in keys))))
 
 
-def _known(name: str, *, own: bool) -> Entry:
+def _known(name: str, *, own: bool) -> ModelEntry:
     """`own`: the model is on a server of the user, which has names of its own; only litellm's exact names are recognized there."""
     if name.startswith("sim/"):
-        return Entry(model=name)
+        return ModelEntry(model=name)
     more = catalog.lacking()
     makers = more.keys
     listing = alias = None
@@ -106,7 +106,7 @@ def _known(name: str, *, own: bool) -> Entry:
     model = alias or name
     if listing is not None:
         model = listing.full_name if listing.provider in makers else listing.name
-    return Entry(
+    return ModelEntry(
         model=model,
         params=more.params.get(model.partition("/")[0], {}),
         cutoff=str(more.models.get(catalog.model_name(model), {}).get("cutoff", "")),

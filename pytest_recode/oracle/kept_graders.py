@@ -9,7 +9,7 @@ from pytest_recode.sandboxes import Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Collected:
+class CaseList:
     """What a grader collected: the interface of each case by its id, in the order of collection, and versions of libraries."""
 
     interfaces: Mapping[str, str]
@@ -26,7 +26,7 @@ class KeptGraders:
     def __init__(self) -> None:
         self._seed = 0
         self._graders: dict[int, Connection] = {}
-        self.collected: Collected | None = None
+        self.collected: CaseList | None = None
 
     def take(self, seed: int, block: int) -> Connection | None:
         """The grader of a block, which is no longer kept; None if there is none for this seed."""

@@ -20,7 +20,7 @@ from typing import NoReturn
 
 from pytest_recode.faults import GraderError, SandboxError, UserError
 from pytest_recode.inside.wire import frames, messages
-from pytest_recode.oracle.kept_graders import Collected, KeptGraders
+from pytest_recode.oracle.kept_graders import CaseList, KeptGraders
 from pytest_recode.oracle.patience import Patience
 from pytest_recode.oracle.programs import GRADER, import_roots
 from pytest_recode.oracle.steps import exception_of
@@ -456,7 +456,7 @@ class _SeparateGrading:
         if not interfaces:
             raise GraderError(f"{self._tests_path()}: no hidden test was found there; write them as test_*.py::test_*")
         if not self.progress.interfaces:
-            collected = Collected(interfaces=interfaces, versions=step["versions"])
+            collected = CaseList(interfaces=interfaces, versions=step["versions"])
             self._take_note(collected)
             if self.graders is not None:
                 self.graders.collected = collected
@@ -468,7 +468,7 @@ class _SeparateGrading:
             if block != self.block:
                 raise _GraderEndedError
 
-    def _take_note(self, collected: Collected) -> None:
+    def _take_note(self, collected: CaseList) -> None:
         """Take note of which cases there are. Those that are not asked for have not run."""
         self.versions = collected.versions
         self.progress.interfaces = collected.interfaces

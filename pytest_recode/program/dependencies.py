@@ -14,17 +14,17 @@ from types import MappingProxyType
 from pytest_recode.program import source
 from pytest_recode.program.imports import imported_from, package_of
 from pytest_recode.program.interfaces import module_of
-from pytest_recode.program.source import Source
+from pytest_recode.program.source import FileVersion
 from pytest_recode.program.statements import Statement, postpones_annotations, statements_of
 from pytest_recode.task import Files
 
 
 @dataclass(frozen=True, kw_only=True)
-class Module:
+class ProgramModule:
     """One version of a file. `parsed.tree` is None if it is missing or does not parse; it then has no statements."""
 
     file: str
-    parsed: Source
+    parsed: FileVersion
     statements: tuple[Statement, ...]
     postponed: bool  # whether its annotations are not evaluated
 
@@ -52,15 +52,15 @@ class Module:
         return [tuple(dict.fromkeys(tuple(chain) for chain in found if chain)) for found in chains]
 
 
-def read(file: str, data: bytes | None) -> Module:
+def read(file: str, data: bytes | None) -> ProgramModule:
     """Read a version of a file. The last small ones are kept, because each turn is compared with the same reference."""
     return _kept(file, data) if data is None or len(data) <= source.SMALL else _read(file, data)
 
 
-def _read(file: str, data: bytes | None) -> Module:
+def _read(file: str, data: bytes | None) -> ProgramModule:
     parsed = source.parse(data)
     statements = statements_of(parsed, package_of(file))
-    return Module(file=file, parsed=parsed, statements=statements, postponed=postpones_annotations(parsed))
+    return ProgramModule(file=file, parsed=parsed, statements=statements, postponed=postpones_annotations(parsed))
 
 
 _kept = lru_cache(maxsize=32)(_read)
@@ -75,17 +75,17 @@ class Needs:
     unbound: set[str] = field(default_factory=set)
 
 
-class Program:
+class RepositoryProgram:
     """The files of a repository with one version of the targets. Files are parsed at first access."""
 
-    def __init__(self, files: Files, replaced: Mapping[str, Module] | None = None) -> None:
+    def __init__(self, files: Files, replaced: Mapping[str, ProgramModule] | None = None) -> None:
         """`replaced`: modules that replace files."""
         self.files = files
         self._by_dotted = {module_of(path): path for path in files if path.endswith(".py")}
-        self._modules: dict[str, Module] = dict(replaced or {})
+        self._modules: dict[str, ProgramModule] = dict(replaced or {})
         self._aliases: dict[str, dict[str, str]] = {}
 
-    def module(self, file: str) -> Module:
+    def module(self, file: str) -> ProgramModule:
         if file not in self._modules:
             self._modules[file] = read(file, self.files.get(file))
         return self._modules[file]
@@ -171,7 +171,7 @@ class Program:
                     yield from ((file, name) for name in statement.binds)
                 yield from self._used(module, index, annotations=annotations)
 
-    def _used(self, module: Module, index: int, *, annotations: bool) -> Iterator[tuple[str, str]]:
+    def _used(self, module: ProgramModule, index: int, *, annotations: bool) -> Iterator[tuple[str, str]]:
         statement = module.statements[index]
         for name in statement.uses(annotations=annotations or not module.postponed):
             yield module.file, name
@@ -190,7 +190,7 @@ class Program:
                     yield file, chain[length]
                 return
 
-    def _imported(self, module: Module) -> Mapping[str, str]:
+    def _imported(self, module: ProgramModule) -> Mapping[str, str]:
         """Names that are modules of the program, with their dotted names from the root."""
         if module.file in self._aliases:
             return self._aliases[module.file]
@@ -209,7 +209,7 @@ class Program:
                     found[alias.asname or alias.name] = dotted
         return found
 
-    def _starred(self, module: Module, name: str) -> str | None:
+    def _starred(self, module: ProgramModule, name: str) -> str | None:
         """The file of the program that a star import of `module` takes `name` from."""
         for index in module.positions.get("*", ()):
             node = module.statements[index].node

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pytest_recode.program.dependencies import Module, Needs
+from pytest_recode.program.dependencies import Needs, ProgramModule
 from pytest_recode.program.source import Definition
 from pytest_recode.program.statements import Statement, effective
 
@@ -38,7 +38,7 @@ class Removal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class TargetDifference:
     """The difference of one target. `names`: needed names that differ; `shown`: the authors' statements of them, in file order.
 
     `late`: names that the candidate binds below a statement that uses them on import, each with the line of the first such statement.
@@ -62,12 +62,14 @@ class Difference:
         return head + "\n\n\n".join(_groups(self.shown))
 
 
-def difference(authors: Module, theirs: Module, needs: Needs, *, raising: Collection[int] = ()) -> Difference:
+def difference(
+    authors: ProgramModule, theirs: ProgramModule, needs: Needs, *, raising: Collection[int] = ()
+) -> TargetDifference:
     """Compare the `needs` in the two modules.
 
     `raising`: lines of the candidate whose statements raised on import. One that lacks a name of the authors' module stays.
     """
-    found = _Comparison(authors, theirs, needs)
+    found = _TreeComparison(authors, theirs, needs)
     for name in sorted(needs.names - {"*"}):
         found.name(name)
     found.starred()
@@ -80,7 +82,7 @@ def difference(authors: Module, theirs: Module, needs: Needs, *, raising: Collec
     return found.result()
 
 
-def missing(statement: Statement, authors: Module, theirs: Module) -> set[str]:
+def missing(statement: Statement, authors: ProgramModule, theirs: ProgramModule) -> set[str]:
     """Names that a statement of the candidate uses on import, that the authors' module binds and the candidate's does not."""
     if "*" in theirs.names:
         return set()
@@ -88,15 +90,15 @@ def missing(statement: Statement, authors: Module, theirs: Module) -> set[str]:
     return {name for name in (used & authors.names) - theirs.names if not hasattr(builtins, name)}
 
 
-def remaining(authors: Module, theirs: Module) -> Difference:
+def remaining(authors: ProgramModule, theirs: ProgramModule) -> TargetDifference:
     """Statements that run on import of only one module: if all needed code is equal, only they can matter."""
-    found = _Comparison(authors, theirs, Needs(statements=set(range(len(authors.statements)))))
+    found = _TreeComparison(authors, theirs, Needs(statements=set(range(len(authors.statements)))))
     found.loose(None)
     return found.result()
 
 
-class _Comparison:
-    def __init__(self, authors: Module, theirs: Module, needs: Needs) -> None:
+class _TreeComparison:
+    def __init__(self, authors: ProgramModule, theirs: ProgramModule, needs: Needs) -> None:
         self.authors, self.theirs, self.needs = authors, theirs, needs
         self.programs = authors.programs
         self.names: list[str] = []
@@ -104,10 +106,10 @@ class _Comparison:
         self.removals: dict[tuple[int, str], Removal] = {}
         self.late: list[tuple[str, int]] = []
 
-    def result(self) -> Difference:
+    def result(self) -> TargetDifference:
         shown = tuple(self.authors.statements[index] for index in sorted(self.shown))
         annotated = any(isinstance(each, ast.arg) and each.annotation for one in shown for each in ast.walk(one.node))
-        return Difference(
+        return TargetDifference(
             file=self.theirs.file,
             names=tuple(sorted(self.names, key=lambda name: list(self._positions(self.authors, name)[:1]))),
             shown=shown,
@@ -196,7 +198,7 @@ class _Comparison:
                 if there:
                     yield at, there[0]
 
-    def _positions(self, module: Module, name: str) -> Sequence[int]:
+    def _positions(self, module: ProgramModule, name: str) -> Sequence[int]:
         return module.positions.get(name, ())
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pytest_recode.program import source
-from pytest_recode.program.dependencies import Module, Program
-from pytest_recode.program.differences import Difference, difference, missing, remaining
+from pytest_recode.program.dependencies import ProgramModule, RepositoryProgram
+from pytest_recode.program.differences import TargetDifference, difference, missing, remaining
 from pytest_recode.program.imports import package_of
 from pytest_recode.program.statements import Statement, statements_of
 from pytest_recode.task import Parts
@@ -33,25 +33,25 @@ class Fix:
     own: Own
     code: str = ""
     elsewhere: Mapping[str, str]
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[TargetDifference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Versions:
     """The repository with the authors' targets, and with the candidate's."""
 
-    authors: Program
-    theirs: Program
-    repository: Program
+    authors: RepositoryProgram
+    theirs: RepositoryProgram
+    repository: RepositoryProgram
     targets: tuple[str, ...]
 
     @classmethod
     def of(cls, parts: Parts, candidate: Mapping[str, bytes], targets: Sequence[str]) -> Versions:
         beside = {path: data for path, data in parts.repo.items() if path not in targets}
         return cls(
-            authors=Program({**parts.repo, **parts.reference}),
-            theirs=Program({**beside, **{path: candidate[path] for path in targets if path in candidate}}),
-            repository=Program(parts.repo),
+            authors=RepositoryProgram({**parts.repo, **parts.reference}),
+            theirs=RepositoryProgram({**beside, **{path: candidate[path] for path in targets if path in candidate}}),
+            repository=RepositoryProgram(parts.repo),
             targets=tuple(targets),
         )
 
@@ -125,7 +125,7 @@ def _fix(
     statements = statements_of(given, package_of(file))
     if piece or not any(path[0] in each.binds for each in statements):
         return _beside_piece(_with_code(own, found, file), path, written)
-    laid = Program(versions.authors.files, {file: _laid(reference, statements)})
+    laid = RepositoryProgram(versions.authors.files, {file: _laid(reference, statements)})
     found = _compared(versions, laid, file, path, elsewhere, raising)
     made = _with_code(_own(found, laid.module(file), theirs, path), found, file)
     shown = next((each.shown for each in found if each.file == file), ())
@@ -147,12 +147,12 @@ def raised_on_import(cases: Sequence[Case], files: Collection[str]) -> dict[str,
 
 def _compared(
     versions: Versions,
-    authors: Program,
+    authors: RepositoryProgram,
     file: str,
     path: Sequence[str],
     elsewhere: Mapping[str, Set[str]],
     raising: Mapping[str, Set[int]],
-) -> tuple[Difference, ...]:
+) -> tuple[TargetDifference, ...]:
     """The differences of the needed code, by file, starting with `file`."""
     names = list(path[:1]) or sorted(authors.module(file).names - {"*"})
     roots = [(file, name) for name in names] + list(_raising(versions, authors, raising))
@@ -167,7 +167,9 @@ def _compared(
     return tuple(sorted(found, key=lambda each: (each.file != file, each.file)))
 
 
-def _raising(versions: Versions, authors: Program, raising: Mapping[str, Set[int]]) -> Iterator[tuple[str, str]]:
+def _raising(
+    versions: Versions, authors: RepositoryProgram, raising: Mapping[str, Set[int]]
+) -> Iterator[tuple[str, str]]:
     """Names without which an import of the candidate raises.
 
     Those that are bound and used by statements that raise although the authors have them too: a name they use is wrong. And all names that
@@ -187,7 +189,7 @@ def _raising(versions: Versions, authors: Program, raising: Mapping[str, Set[int
             yield from ((file, name) for name in sorted(names))
 
 
-def _not_importable(versions: Versions, authors: Program, file: str) -> Iterator[tuple[str, str]]:
+def _not_importable(versions: Versions, authors: RepositoryProgram, file: str) -> Iterator[tuple[str, str]]:
     """The file and name of everything that a file imports from targets and that only the authors' bind."""
     for statement in versions.theirs.module(file).statements:
         origin = authors.origin(file, statement)
@@ -199,13 +201,13 @@ def _not_importable(versions: Versions, authors: Program, file: str) -> Iterator
 
 def _differences(
     versions: Versions,
-    authors: Program,
+    authors: RepositoryProgram,
     roots: Sequence[tuple[str, str]],
     elsewhere: Mapping[str, Set[str]],
     raising: Mapping[str, Set[int]],
     *,
     annotations: bool,
-) -> Iterator[Difference]:
+) -> Iterator[TargetDifference]:
     needs = authors.needs(roots, annotations=annotations, elsewhere=elsewhere)
     for each in versions.targets:
         if each in needs:
@@ -219,7 +221,7 @@ def _differences(
                 yield found
 
 
-def _own(found: Sequence[Difference], authors: Module, theirs: Module, path: Sequence[str]) -> Own:
+def _own(found: Sequence[TargetDifference], authors: ProgramModule, theirs: ProgramModule, path: Sequence[str]) -> Own:
     differing = {name for each in found if each.file == authors.file for name in each.names}
     if not path:
         return Own.DIFFERENT if any(each.file == authors.file for each in found) else Own.SAME
@@ -229,7 +231,7 @@ def _own(found: Sequence[Difference], authors: Module, theirs: Module, path: Seq
     return Own.REST_OF_CLASS if len(path) > 1 and same else Own.DIFFERENT
 
 
-def _with_code(own: Own, found: tuple[Difference, ...], file: str) -> Fix:
+def _with_code(own: Own, found: tuple[TargetDifference, ...], file: str) -> Fix:
     code = {each.file: each.code() for each in found if each.shown}
     return Fix(own=own, code=code.pop(file, ""), elsewhere=code, differences=found)
 
@@ -243,7 +245,7 @@ def _beside_piece(made: Fix, path: Sequence[str], written: str) -> Fix:
     return replace(made, code=written, elsewhere=code)
 
 
-def _laid(reference: Module, written: Sequence[Statement]) -> Module:
+def _laid(reference: ProgramModule, written: Sequence[Statement]) -> ProgramModule:
     """The reference, with statements replaced by those of a correction with the same names."""
     statements = list(reference.statements)
     programs = {each.program for each in statements}

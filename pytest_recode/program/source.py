@@ -18,7 +18,7 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class FileVersion:
     """One version of a file. If it cannot be parsed, `tree` is None, `problem` says why, and `remedy` what to do with the file."""
 
     text: str
@@ -37,30 +37,32 @@ SYNTAX = "correct the syntax of {file}: until then, nothing in it runs"
 """What to do with a file that the interpreter refuses to compile."""
 
 
-def parse(data: bytes | None) -> Source:
+def parse(data: bytes | None) -> FileVersion:
     """Parse a file of a candidate. Every kind of invalid Python becomes a `problem`. Callers must not change the tree."""
     return _kept(data) if data is None or len(data) <= SMALL else _parse(data)
 
 
-def _parse(data: bytes | None) -> Source:
+def _parse(data: bytes | None) -> FileVersion:
     if data is None:
-        return Source(text="", tree=None, problem="is missing", remedy="write {file}, which is missing")
+        return FileVersion(text="", tree=None, problem="is missing", remedy="write {file}, which is missing")
     if len(data) > LARGEST:
-        return Source(text="", tree=None, problem=f"is larger than {LARGEST // 1024} KiB", remedy="make {file} smaller")
+        return FileVersion(
+            text="", tree=None, problem=f"is larger than {LARGEST // 1024} KiB", remedy="make {file} smaller"
+        )
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return Source(text="", tree=None, problem="is not UTF-8 text", remedy="write {file} as UTF-8 text")
+        return FileVersion(text="", tree=None, problem="is not UTF-8 text", remedy="write {file} as UTF-8 text")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return Source(text=text, tree=ast.parse(text))
+            return FileVersion(text=text, tree=ast.parse(text))
     except SyntaxError as error:
-        return Source(
+        return FileVersion(
             text=text, tree=None, problem=f"does not parse: {error.msg} (line {error.lineno or 1})", remedy=SYNTAX
         )
     except (ValueError, RecursionError, MemoryError) as error:
-        return Source(text=text, tree=None, problem=f"does not parse: {type(error).__name__}", remedy=SYNTAX)
+        return FileVersion(text=text, tree=None, problem=f"does not parse: {type(error).__name__}", remedy=SYNTAX)
 
 
 _kept = lru_cache(maxsize=32)(_parse)
@@ -76,7 +78,7 @@ def tree_of(code: bytes | str) -> ast.Module | None:
         return None
 
 
-def definition(source: Source, path: Sequence[str]) -> Definition | None:
+def definition(source: FileVersion, path: Sequence[str]) -> Definition | None:
     """The function or class at `path` ("Class", "method"); the last one of that name wins, as in Python."""
     body: Sequence[ast.stmt] = source.tree.body if source.tree is not None else ()
     found: Definition | None = None
@@ -111,7 +113,7 @@ def parameters(node: Definition) -> tuple[Parameter, ...] | None:
     return tuple(found)
 
 
-def borrowed(source: Source, node: ast.AST) -> set[str]:
+def borrowed(source: FileVersion, node: ast.AST) -> set[str]:
     """The names that `node` calls and `source` imports, by their original names: `from a import b as c; c()` borrows "b"."""
     imported: dict[str, str] = {}
     for each in ast.walk(source.tree) if source.tree is not None else ():

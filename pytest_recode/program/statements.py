@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pytest_recode.program import source
 from pytest_recode.program.imports import imported_from
-from pytest_recode.program.source import Definition, Source
+from pytest_recode.program.source import Definition, FileVersion
 
 _DYNAMIC = frozenset({"globals", "vars", "getattr", "eval", "exec", "locals"})
 """Functions with which a statement may use names from its strings."""
@@ -67,7 +67,7 @@ class Statement:
         return self.now | self.later | (self.annotated if annotations else frozenset())
 
 
-def statements_of(parsed: Source, package: str = "") -> tuple[Statement, ...]:
+def statements_of(parsed: FileVersion, package: str = "") -> tuple[Statement, ...]:
     """The statements of a module in `package`; () if it does not parse."""
     body = parsed.tree.body if parsed.tree is not None and len(parsed.tree.body) <= MOST else []
     lines = parsed.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -82,7 +82,7 @@ def statements_of(parsed: Source, package: str = "") -> tuple[Statement, ...]:
     return tuple(found)
 
 
-def postpones_annotations(parsed: Source) -> bool:
+def postpones_annotations(parsed: FileVersion) -> bool:
     """Whether the module has `from __future__ import annotations`."""
     return any(
         isinstance(node, ast.ImportFrom)

@@ -40,7 +40,7 @@ from pytest_recode.usage import Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Open:
+class _OpenCall:
     """The line of a call without an answer. `reserved_usd`: None if this is not a call of the gateway."""
 
     model: str
@@ -69,7 +69,7 @@ class FileLedger:
         self._existing = existing
         self._stops = stops or Stops()
         self._begun: dict[str, list[int]] = {}  # offsets of this process's unanswered lines, by model
-        self._open: dict[int, _Open] = {}  # unanswered lines of all processes, by offset
+        self._open: dict[int, _OpenCall] = {}  # unanswered lines of all processes, by offset
         self._unbooked = 0
         self._replayed = Usage(cost_usd=0.0)
         self._replays = 0
@@ -298,7 +298,9 @@ class FileLedger:
             self._answered.clear()
             return
         if "call" in entry:
-            self._open[place] = _Open(model=entry["model"], length=len(line), reserved_usd=entry.get("reserved_usd"))
+            self._open[place] = _OpenCall(
+                model=entry["model"], length=len(line), reserved_usd=entry.get("reserved_usd")
+            )
             return
         self._open.pop(place, None)
         if "replayed" in entry:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import UserError
-from pytest_recode.records.merge_parts import Part
+from pytest_recode.records.merge_parts import ShardDirectory
 from pytest_recode.records.record import EpisodeFacts
 from pytest_recode.records.run_directory import reading
 from pytest_recode.records.shard_file import FormatSettings, changed_lists
@@ -27,7 +27,7 @@ class Merge:
     `missing`: shards that were not given. `not_played`: node ids that a shard selected and never started.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[ShardDirectory, ...]
     files: Mapping[str, Path]
     missing: tuple[Shard, ...]
     not_played: tuple[str, ...]
@@ -37,7 +37,7 @@ class Merge:
         return self.parts[0].shard.count
 
 
-def checked(parts: Sequence[Part]) -> Merge:
+def checked(parts: Sequence[ShardDirectory]) -> Merge:
     """Check `parts`, at least one. Raises `UserError` for the first reason why they are not parts of one run."""
     parts = sorted(parts, key=lambda part: part.shard.number)
     for part in parts[1:]:
@@ -59,7 +59,7 @@ def checked(parts: Sequence[Part]) -> Merge:
     )
 
 
-def _check_alike(first: Part, other: Part) -> None:
+def _check_alike(first: ShardDirectory, other: ShardDirectory) -> None:
     """Check what every shard of a run has in common with the first one."""
     if first.shard.count != other.shard.count:
         raise _differ(first, other, "the number of shards", first.shard.count, other.shard.count)
@@ -68,7 +68,7 @@ def _check_alike(first: Part, other: Part) -> None:
             raise _differ(first, other, key, one, two)
 
 
-def _settings(first: Part, other: Part) -> Iterator[tuple[str, Any, Any]]:
+def _settings(first: ShardDirectory, other: ShardDirectory) -> Iterator[tuple[str, Any, Any]]:
     """Each setting that must be equal: its name, and its values in both parts."""
     one, two = first.about, other.about
     yield "the version of pytest-recode", one["version"], two["version"]
@@ -86,7 +86,7 @@ def _paper(own: FormatSettings) -> list[str]:
     return sorted("with" if each else "without" for each in own["paper"])
 
 
-def _differ(first: Part, other: Part, key: str, one: object, two: object) -> UserError:
+def _differ(first: ShardDirectory, other: ShardDirectory, key: str, one: object, two: object) -> UserError:
     return UserError(
         f"{other} is of another run than {first}: {key} {_text(two)}, not {_text(one)}: merge the shards of one run, or compare"
         " the runs with pytest-recode report"
@@ -97,7 +97,7 @@ def _text(value: object) -> str:
     return ", ".join(map(str, value)) or "none" if isinstance(value, list) else str(value)
 
 
-def _check_lists(one: Part, other: Part) -> None:
+def _check_lists(one: ShardDirectory, other: ShardDirectory) -> None:
     if changed := changed_lists(one.about, other.about):
         raise UserError(
             f"{other} is of another run than {one}: the list of tasks {changed[0]} has other tasks, so they were dealt to the shards in"
@@ -105,10 +105,10 @@ def _check_lists(one: Part, other: Part) -> None:
         )
 
 
-def _check_overlaps(parts: Sequence[Part]) -> None:
+def _check_overlaps(parts: Sequence[ShardDirectory]) -> None:
     """An episode in two parts has two results, and no rule may choose one of them."""
-    owners: dict[Hashable, tuple[Part, str]] = {}
-    twice: list[tuple[Part, Part, str]] = []
+    owners: dict[Hashable, tuple[ShardDirectory, str]] = {}
+    twice: list[tuple[ShardDirectory, ShardDirectory, str]] = []
     for part in parts:
         for facts in part.begun:
             first, _ = owners.setdefault(_identity(facts), (part, facts["nodeid"]))
@@ -139,9 +139,9 @@ def _identity(facts: EpisodeFacts) -> Hashable:
     )
 
 
-def _check_digests(parts: Sequence[Part]) -> None:
+def _check_digests(parts: Sequence[ShardDirectory]) -> None:
     """Attempts at one task may be in several shards, which must have had the same files of it."""
-    digests: dict[tuple[str, str], tuple[Part, str]] = {}
+    digests: dict[tuple[str, str], tuple[ShardDirectory, str]] = {}
     for part in parts:
         for facts in part.begun:
             if digest := facts.get("digest"):
@@ -153,7 +153,7 @@ def _check_digests(parts: Sequence[Part]) -> None:
                     )
 
 
-def _files(parts: Sequence[Part]) -> dict[str, Path]:
+def _files(parts: Sequence[ShardDirectory]) -> dict[str, Path]:
     files: dict[str, Path] = {}
     for part in parts:
         for name, path in part.files.items():

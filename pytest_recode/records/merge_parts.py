@@ -31,7 +31,7 @@ _NOT_NEEDED = (RESULTS, LEDGER, UNREADABLE, SHARD_FILE, CONTROLLER, "in-use", "*
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class ShardDirectory:
     """The directory of one shard. `run` is the id of its last session.
 
     `interrupted`: the first lines of the transcripts of episodes without a record. `files`: those to copy, by their path in the
@@ -57,13 +57,13 @@ class Part:
         yield from self.interrupted
 
 
-def read_part(path: Path) -> Part:
+def read_part(path: Path) -> ShardDirectory:
     """Read and check the directory of a shard. Raises `UserError`."""
     with reading(path):
         return _part(path)
 
 
-def _part(path: Path) -> Part:
+def _part(path: Path) -> ShardDirectory:
     give = "give the directories of runs with --recode-shard"
     if not path.is_dir():
         raise UserError(f"{path}: there is no such directory: {give}")
@@ -91,7 +91,7 @@ def _part(path: Path) -> Part:
     for record in records:
         _check_record(path, record, about, begun)
     recorded = {record["nodeid"] for record in records}
-    return Part(
+    return ShardDirectory(
         path=path,
         shard=parse_shard(about["shard"]),
         about=about,

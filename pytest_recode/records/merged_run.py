@@ -21,7 +21,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.records import locks
 from pytest_recode.records.ledger_lines import RunLine, ledger_fault
 from pytest_recode.records.merge_check import Merge
-from pytest_recode.records.merge_parts import LEDGER, MERGED, UNREADABLE, Part
+from pytest_recode.records.merge_parts import LEDGER, MERGED, UNREADABLE, ShardDirectory
 from pytest_recode.records.results import parse_json, rewrite
 from pytest_recode.records.run_directory import RESULTS, reading, writing
 
@@ -114,7 +114,7 @@ def _lines(path: Path) -> list[bytes]:
 
 
 def _description(merge: Merge) -> str:
-    def described(part: Part) -> dict[str, object]:
+    def described(part: ShardDirectory) -> dict[str, object]:
         return {"shard": str(part.shard), "directory": str(part.path), "run": part.run, "episodes": len(part.records)}
 
     content = {

@@ -23,7 +23,7 @@ CODES = {"head": "1", "good": "32", "bad": "31", "dim": "2", "place": "36"}
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class StyledLine:
     """A line without control characters. `style`: a key of `CODES`, or ""."""
 
     text: str
@@ -31,7 +31,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class ShownParts:
     """What to show: one turn or all, only the diffs of the targets, and whether to show all messages."""
 
     turn: int | None = None
@@ -39,7 +39,7 @@ class View:
     prompts: bool = False
 
 
-def painted(lines: Sequence[Line], *, colour: bool) -> str:
+def painted(lines: Sequence[StyledLine], *, colour: bool) -> str:
     """The lines as one text, with ANSI codes if `colour`. Control characters of the contents are escaped."""
     rows = []
     for line in lines:
@@ -48,12 +48,12 @@ def painted(lines: Sequence[Line], *, colour: bool) -> str:
     return "\n".join(rows) + "\n"
 
 
-def listed(episodes: Sequence[Chosen], run: str) -> list[Line]:
+def listed(episodes: Sequence[Chosen], run: str) -> list[StyledLine]:
     """A line for each episode of a run, with the command that shows one."""
     rows = [(*_short(each), each.nodeid) for each in episodes]
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     lines = [
-        Line(
+        StyledLine(
             f"{row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]:>{widths[3]}}  {row[4]}",
             _STYLES.get(row[0].partition("@")[0], ""),
         )
@@ -61,8 +61,8 @@ def listed(episodes: Sequence[Chosen], run: str) -> list[Line]:
     ]
     return [
         *lines,
-        Line(""),
-        Line(f"show one: pytest-recode show {run} 'ID', with an id of the last column, or -k EXPRESSION", "dim"),
+        StyledLine(""),
+        StyledLine(f"show one: pytest-recode show {run} 'ID', with an id of the last column, or -k EXPRESSION", "dim"),
     ]
 
 
@@ -78,24 +78,24 @@ def _short(episode: Chosen) -> tuple[str, str, str, str]:
     return status(record), f"{len(record['turns'])} turns", cases, episode.facts["task"]
 
 
-def shown(episode: PlayedEpisode, view: View) -> list[Line]:
+def shown(episode: PlayedEpisode, view: ShownParts) -> list[StyledLine]:
     """The lines of an episode."""
     turns = [turn for turn in episode.turns if view.turn in (None, turn.number)]
-    lines = [*_heading(episode), Line("")]
+    lines = [*_heading(episode), StyledLine("")]
     if not view.diff and view.turn in (None, 1) and episode.brief:
-        lines += [*_brief(episode, whole=view.prompts), Line("")]
+        lines += [*_brief(episode, whole=view.prompts), StyledLine("")]
     for turn in turns:
         before = next((each for each in episode.turns if each.number == turn.number - 1), None)
-        lines += [*_turn(turn, before, view), Line("")]
-    return [*lines, *_ending(episode), Line(f"transcript: {episode.path}", "dim")]
+        lines += [*_turn(turn, before, view), StyledLine("")]
+    return [*lines, *_ending(episode), StyledLine(f"transcript: {episode.path}", "dim")]
 
 
-def _heading(episode: PlayedEpisode) -> Iterator[Line]:
+def _heading(episode: PlayedEpisode) -> Iterator[StyledLine]:
     facts, record = episode.facts, episode.record
     who = facts["model"] or f"agent {facts['agent']}"
     outcome = "not ended" if record is None else status(record)
-    yield Line(f"{facts['task']}  {who}{' (simulated)' if facts['simulated'] else ''}  {outcome}", "head")
-    yield Line(facts["nodeid"], "dim")
+    yield StyledLine(f"{facts['task']}  {who}{' (simulated)' if facts['simulated'] else ''}  {outcome}", "head")
+    yield StyledLine(facts["nodeid"], "dim")
     known = [
         f"agent {facts['agent']}",
         f"feedback {facts['feedback']}",
@@ -110,9 +110,9 @@ def _heading(episode: PlayedEpisode) -> Iterator[Line]:
             for waited in [record.get("waited", 0)]
             if waited >= 0.1
         ]
-    yield Line(" · ".join(known))
+    yield StyledLine(" · ".join(known))
     if (replay := facts.get("replay")) is not None:
-        yield Line(
+        yield StyledLine(
             f"a replay of turn {replay['turn']} of {replay['nodeid']} in {replay['run']}, with {replay['level']}"
         )
 
@@ -131,27 +131,27 @@ def costs(usage: Mapping[str, object]) -> list[str]:
     return [*tokens, "cost unknown" if cost is None else f"{cost:.4f} USD"]
 
 
-def _brief(episode: PlayedEpisode, *, whole: bool) -> Iterator[Line]:
+def _brief(episode: PlayedEpisode, *, whole: bool) -> Iterator[StyledLine]:
     rows = episode.brief.splitlines()
-    yield Line("Brief", "head")
+    yield StyledLine("Brief", "head")
     if not whole:
-        yield from (Line(f"  {row}") for row in rows[:BRIEF_LINES])
+        yield from (StyledLine(f"  {row}") for row in rows[:BRIEF_LINES])
         if len(rows) > BRIEF_LINES:
-            yield Line(f"  … {len(rows) - BRIEF_LINES} more lines: --prompts shows all messages", "dim")
+            yield StyledLine(f"  … {len(rows) - BRIEF_LINES} more lines: --prompts shows all messages", "dim")
     else:
-        yield Line("  below, in the messages of turn 1", "dim")
+        yield StyledLine("  below, in the messages of turn 1", "dim")
 
 
-def _turn(turn: PlayedTurn, before: PlayedTurn | None, view: View) -> Iterator[Line]:
+def _turn(turn: PlayedTurn, before: PlayedTurn | None, view: ShownParts) -> Iterator[StyledLine]:
     judged = turn.judged
     if judged is None:
-        yield Line(f"Turn {turn.number}  not judged", "head")
+        yield StyledLine(f"Turn {turn.number}  not judged", "head")
     else:
         level = f"with feedback {judged['level']}" if judged["level"] else "before any feedback"
-        yield Line(f"Turn {turn.number}  {level}  {judged['passed']} of {judged['total']} cases pass", "head")
-        yield Line("  " + " · ".join([*costs(judged["usage"]), f"{judged['seconds']:.1f} s"]), "dim")
+        yield StyledLine(f"Turn {turn.number}  {level}  {judged['passed']} of {judged['total']} cases pass", "head")
+        yield StyledLine("  " + " · ".join([*costs(judged["usage"]), f"{judged['seconds']:.1f} s"]), "dim")
         if judged["shared"]:
-            yield Line(f"  shared with {judged['shared']}, which has its steps", "dim")
+            yield StyledLine(f"  shared with {judged['shared']}, which has its steps", "dim")
     if not view.diff:
         answers: dict[int, list[PromptMessage]] = {}
         for message in turn.messages:
@@ -163,39 +163,41 @@ def _turn(turn: PlayedTurn, before: PlayedTurn | None, view: View) -> Iterator[L
             answer = of_step.pop(0) if of_step else None
             if not (step.actions or step.files) and not view.prompts and answer is not None:
                 yield from _answer(answer)
-        yield from (Line(f"  request repeated: {retry['error']}: {retry['message']}", "dim") for retry in turn.retries)
+        yield from (
+            StyledLine(f"  request repeated: {retry['error']}: {retry['message']}", "dim") for retry in turn.retries
+        )
     if judged is not None:
         yield from _targets(judged, before.judged if before else None)
         if not view.diff:
             yield from _failures(judged["cases"], judged["verdict"]["cases"])
-            yield from (Line(f"  tampering: {finding}", "bad") for finding in judged["tampering"])
+            yield from (StyledLine(f"  tampering: {finding}", "bad") for finding in judged["tampering"])
     if turn.feedback is not None and not view.diff:
         yield from _feedback(turn.feedback)
     if view.prompts:
         for message in turn.messages:
-            yield Line(
+            yield StyledLine(
                 f"  ── {message.role}, {f'step {message.step}' if message.step else 'before the first step'}", "place"
             )
-            yield from (Line(f"  {row}") for row in message.content.splitlines())
+            yield from (StyledLine(f"  {row}") for row in message.content.splitlines())
 
 
-def _step(step: PlayedStep) -> Iterator[Line]:
-    yield Line(f"  step {step.number}  {actions_text(step)}")
+def _step(step: PlayedStep) -> Iterator[StyledLine]:
+    yield StyledLine(f"  step {step.number}  {actions_text(step)}")
     if step.error:
-        yield Line(f"    the answer was not used; the model is told: {first_line(step.error, most=400)}", "bad")
-    yield from (Line(f"    the model is told: {first_line(each, most=400)}", "dim") for each in step.problems)
+        yield StyledLine(f"    the answer was not used; the model is told: {first_line(step.error, most=400)}", "bad")
+    yield from (StyledLine(f"    the model is told: {first_line(each, most=400)}", "dim") for each in step.problems)
     if planning := step.parts.get("planning"):
-        yield Line(f"    plan: {first_line(planning)}", "dim")
+        yield StyledLine(f"    plan: {first_line(planning)}", "dim")
 
 
-def _answer(message: PromptMessage) -> Iterator[Line]:
+def _answer(message: PromptMessage) -> Iterator[StyledLine]:
     """What the model wrote, of an answer that led to no action."""
     calls = [f"tool call: {json.dumps(call, ensure_ascii=False)}" for call in message.tool_calls]
     rows = [*message.content.splitlines(), *calls] or ["(empty)"]
-    yield Line("    the model wrote:", "place")
-    yield from (Line(f"      {row}") for row in rows[:ANSWER_LINES])
+    yield StyledLine("    the model wrote:", "place")
+    yield from (StyledLine(f"      {row}") for row in rows[:ANSWER_LINES])
     if len(rows) > ANSWER_LINES:
-        yield Line(f"      … {len(rows) - ANSWER_LINES} more lines: --prompts shows all messages", "dim")
+        yield StyledLine(f"      … {len(rows) - ANSWER_LINES} more lines: --prompts shows all messages", "dim")
 
 
 def actions_text(step: PlayedStep) -> str:
@@ -222,22 +224,22 @@ def first_line(text: str, most: int = 100) -> str:
     return rows[0] if len(rows) == 1 and len(rows[0]) <= most else f"{rows[0][:most]} …"
 
 
-def _targets(judged: TurnLine, before: TurnLine | None) -> Iterator[Line]:
+def _targets(judged: TurnLine, before: TurnLine | None) -> Iterator[StyledLine]:
     for path, text in judged["targets"].items():
         if before is None and path in judged.get("untouched", ()):
-            yield Line(f"  {path} is {UNTOUCHED}", "place")
+            yield StyledLine(f"  {path} is {UNTOUCHED}", "place")
             continue
         if before is None:
-            yield Line(f"  {path} after this turn, {plural(len(text.splitlines()), 'line')}", "place")
-            yield from (Line(f"    {row}") for row in text.splitlines())
+            yield StyledLine(f"  {path} after this turn, {plural(len(text.splitlines()), 'line')}", "place")
+            yield from (StyledLine(f"    {row}") for row in text.splitlines())
             continue
         changes = diff(before["targets"].get(path, ""), text)
         if not changes:
-            yield Line(f"  {path} is unchanged", "place")
+            yield StyledLine(f"  {path} is unchanged", "place")
             continue
         added, removed = (sum(row.startswith(sign) for row in changes) for sign in "+-")
-        yield Line(f"  changed {path}: {plural(added, 'line')} added, {removed} removed", "place")
-        yield from (Line(f"    {row}", {"+": "good", "-": "bad", "@": "dim"}.get(row[:1], "")) for row in changes)
+        yield StyledLine(f"  changed {path}: {plural(added, 'line')} added, {removed} removed", "place")
+        yield from (StyledLine(f"    {row}", {"+": "good", "-": "bad", "@": "dim"}.get(row[:1], "")) for row in changes)
 
 
 UNTOUCHED = "as the repository has it"
@@ -250,7 +252,7 @@ def diff(before: str, after: str) -> list[str]:
     return rows or ["@@ only line ends differ @@"] * (before != after)
 
 
-def _failures(cases: Sequence[CaseRecord], details: Sequence[StoredCase]) -> Iterator[Line]:
+def _failures(cases: Sequence[CaseRecord], details: Sequence[StoredCase]) -> Iterator[StyledLine]:
     """The failed cases by interface, with their messages."""
     messages = {case["id"]: case for case in details}
     interfaces: dict[str, list[CaseRecord]] = {}
@@ -259,38 +261,40 @@ def _failures(cases: Sequence[CaseRecord], details: Sequence[StoredCase]) -> Ite
     for interface, group in interfaces.items():
         failed = [case for case in group if case["outcome"] != "passed"]
         if failed:
-            yield Line(f"  fails: {interface}, {len(failed)} of {len(group)} cases", "bad")
+            yield StyledLine(f"  fails: {interface}, {len(failed)} of {len(group)} cases", "bad")
         for case in failed:
-            yield Line(f"    {case['id']}")
+            yield StyledLine(f"    {case['id']}")
             detail = messages.get(case["id"])
             rows = essence(detail["message"] if detail else "") or [case["exception"] or case["kind"]]
-            yield from (Line(f"      {row}", "dim") for row in rows)
+            yield from (StyledLine(f"      {row}", "dim") for row in rows)
 
 
-def _feedback(feedback: FeedbackLine) -> Iterator[Line]:
+def _feedback(feedback: FeedbackLine) -> Iterator[StyledLine]:
     audit = feedback["audit"]
     cut = f", {audit['cut']} passages removed because they quoted hidden files" if audit["cut"] else ""
     by = f"model {feedback['model']}" if feedback["model"] else f"source {feedback['source']}"
-    yield Line(f"  feedback {feedback['level']} ({by}{cut})", "place")
-    yield from (Line(f"    {row}") for row in feedback["text"].splitlines())
+    yield StyledLine(f"  feedback {feedback['level']} ({by}{cut})", "place")
+    yield from (StyledLine(f"    {row}") for row in feedback["text"].splitlines())
 
 
-def _ending(episode: PlayedEpisode) -> Iterator[Line]:
+def _ending(episode: PlayedEpisode) -> Iterator[StyledLine]:
     record: Record | None = episode.record
     if record is None:
         event, time = episode.now
         at = f"{datetime.fromtimestamp(time).astimezone():%Y-%m-%d %H:%M:%S}"
-        yield Line(f"not ended: the last event is {event}, at {at}", "dim")
+        yield StyledLine(f"not ended: the last event is {event}, at {at}", "dim")
     elif record["error"] is not None:
-        yield Line(f"error ({record['error']['kind']}): {record['error']['message']}", "bad")
+        yield StyledLine(f"error ({record['error']['kind']}): {record['error']['message']}", "bad")
     else:
         solved = record["outcome"] == "solved"
-        yield Line(
+        yield StyledLine(
             f"solved in turn {record['solved_turn']}" if solved else f"unsolved: {stop_reason(record)}",
             "good" if solved else "bad",
         )
     if episode.dropped:
-        yield Line(f"started and not judged, because of an error or a stop: {plural(episode.dropped, 'turn')}", "dim")
+        yield StyledLine(
+            f"started and not judged, because of an error or a stop: {plural(episode.dropped, 'turn')}", "dim"
+        )
 
 
 def stop_reason(record: Record) -> str:

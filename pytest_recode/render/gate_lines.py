@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pytest_recode.metrics.baseline import name
 from pytest_recode.metrics.gate_comparison import Gate, RowGate
-from pytest_recode.metrics.gate_verdict import ALLOWED, MOST_TASKS, Verdict
+from pytest_recode.metrics.gate_verdict import ALLOWED, MOST_TASKS, GateVerdict
 from pytest_recode.verdict import legible
 from pytest_recode.wording import some_of
 
@@ -35,7 +35,7 @@ def sentence(row: RowGate) -> str:
 
 def verdict(row: RowGate) -> str:
     """The verdict in words, with the number of tasks that would suffice."""
-    if row.verdict is not Verdict.FEW:
+    if row.verdict is not GateVerdict.FEW:
         return row.verdict.value
     if row.compared is None:
         return f"{row.verdict.value}: no task to compare"

@@ -26,7 +26,7 @@ _OF_A_LIST = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class ErrorGroup:
     """An error, with the episodes that it ended. `message` is one line."""
 
     kind: str
@@ -34,7 +34,7 @@ class Fault:
     nodeids: tuple[str, ...]
 
 
-def faults(records: Sequence[EpisodeSummary]) -> list[Fault]:
+def faults(records: Sequence[EpisodeSummary]) -> list[ErrorGroup]:
     """The different errors of a run, the most frequent first."""
     by_message: dict[tuple[str, str], list[str]] = {}
     for record in records:
@@ -42,7 +42,8 @@ def faults(records: Sequence[EpisodeSummary]) -> list[Fault]:
             kind = record["error"]["kind"]
             by_message.setdefault((kind, main_line(cause(record["error"]), kind)), []).append(record["nodeid"])
     listed = [
-        Fault(kind=kind, message=message, nodeids=tuple(sorted(ids))) for (kind, message), ids in by_message.items()
+        ErrorGroup(kind=kind, message=message, nodeids=tuple(sorted(ids)))
+        for (kind, message), ids in by_message.items()
     ]
     return sorted(listed, key=lambda fault: (-len(fault.nodeids), fault.nodeids))
 
@@ -128,7 +129,7 @@ def _row(row: RowGate) -> Iterator[str]:
     yield str(len(row.gained))
 
 
-def _fault(fault: Fault) -> str:
+def _fault(fault: ErrorGroup) -> str:
     count = len(fault.nodeids)
     return f"- {plural(count, 'episode')}, first {text(fault.nodeids[0])}: {text(error_kind_text(fault.kind))}: {text(fault.message)}"
 

@@ -17,14 +17,14 @@ _HIDDEN = ("/usr/src", "/usr/local/src")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class MountOptions:
     """Options of bwrap. `parts`: the paths of the interpreter that are mounted individually."""
 
     options: tuple[str, ...]
     parts: tuple[Path, ...]
 
 
-def view(python: Interpreter, hide: Sequence[str]) -> View:
+def view(python: Interpreter, hide: Sequence[str]) -> MountOptions:
     """Mount read-only only what the interpreter and its packages need: no home directory, no project, no checkout.
 
     A directory in `hide` that is below a mounted one is covered by an empty directory; parts of the interpreter in it are mounted
@@ -71,7 +71,7 @@ def view(python: Interpreter, hide: Sequence[str]) -> View:
             options += [*_made(link, shown), "--symlink", target, str(link)]
     for path in covers:
         options += ["--remount-ro", str(path)]
-    return View(options=tuple(options), parts=tuple(bound))
+    return MountOptions(options=tuple(options), parts=tuple(bound))
 
 
 def _cannot_hide(path: Path | None, python: Interpreter) -> UserError:

@@ -41,7 +41,7 @@ class Hierarchy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class LaunchGroup:
     """The group of one launch: a directory in each hierarchy, and the open files that the launch receives."""
 
     directories: tuple[Path, ...]
@@ -66,7 +66,7 @@ class Group:
                 time.sleep(0.001)
 
 
-def make(limits: Limits) -> Group | None:
+def make(limits: Limits) -> LaunchGroup | None:
     """Make the group of one launch. None if no group can be made."""
     name = str(next(_numbers))
     directories: list[Path] = []
@@ -87,11 +87,11 @@ def make(limits: Limits) -> Group | None:
                     counters["cpu"] = os.open(directory / file, os.O_RDONLY)
             opened.append(os.open(directory / "cgroup.procs", os.O_WRONLY))
     except OSError:
-        group = Group(directories=tuple(directories), counters=counters, joins=tuple(opened))
+        group = LaunchGroup(directories=tuple(directories), counters=counters, joins=tuple(opened))
         group.close()
         group.remove()
         return None
-    return Group(directories=tuple(directories), counters=counters, joins=tuple(opened)) if directories else None
+    return LaunchGroup(directories=tuple(directories), counters=counters, joins=tuple(opened)) if directories else None
 
 
 def memory_limit() -> str:
@@ -189,7 +189,7 @@ def _usable(hierarchy: Hierarchy) -> bool:
         return False
     finally:
         if directory is not None:
-            Group(directories=(directory, directory.parent), counters={}, joins=()).remove()
+            LaunchGroup(directories=(directory, directory.parent), counters={}, joins=()).remove()
     return True
 
 

@@ -13,7 +13,7 @@ from pytest_recode import sandboxes
 from pytest_recode.faults import SandboxError
 from pytest_recode.inside.runtime.starvation import Sample
 from pytest_recode.sandboxes import Program, Sandbox, SandboxContext
-from pytest_recode.sandboxes.launch_server import WAITED, Launch, LaunchAddress, Refused
+from pytest_recode.sandboxes.launch_server import WAITED, Launch, LaunchAddress, RefusedLaunch
 from pytest_recode.sandboxes.local_connection import WITH_PARENT, LocalConnection
 from pytest_recode.task import Environment, Limits
 
@@ -85,7 +85,7 @@ class LaunchClient:
             ended = server.recv()
         except (OSError, EOFError):  # the controlling process is gone, and all programs with it
             return WITH_PARENT
-        if isinstance(ended, Refused):
+        if isinstance(ended, RefusedLaunch):
             raise ended.fault(ended.message)
         return str(ended)
 

@@ -49,7 +49,7 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class RefusedLaunch:
     """Why a launch or an end failed, and whose fault it is."""
 
     message: str
@@ -107,7 +107,7 @@ class LaunchServer:
             deliver_challenge(connection, self._secret)
             answer_challenge(connection, self._secret)
             launched = self._launch(connection.recv())
-            if isinstance(launched, Refused):
+            if isinstance(launched, RefusedLaunch):
                 connection.send(launched)
                 return
             grace = 0.0
@@ -125,7 +125,7 @@ class LaunchServer:
                 launched.release()
             connection.send(None)
 
-    def _launch(self, asked: Launch) -> LocalConnection | Refused:
+    def _launch(self, asked: Launch) -> LocalConnection | RefusedLaunch:
         try:
             launched = self._sandbox(asked).launch(asked.program, asked.environment, asked.limits)
         except (UserError, SandboxError, OSError) as error:
@@ -143,13 +143,15 @@ class LaunchServer:
             return self._sandboxes[key]
 
 
-def _ended(launched: LocalConnection, grace: float) -> str | Refused:
+def _ended(launched: LocalConnection, grace: float) -> str | RefusedLaunch:
     try:
         return launched.end(grace)
     except SandboxError as error:
         return _refused(error)
 
 
-def _refused(error: Exception) -> Refused:
+def _refused(error: Exception) -> RefusedLaunch:
     faults: tuple[type[UserError | SandboxError], ...] = (UserError, MachineError)
-    return Refused(message=str(error), fault=next((each for each in faults if isinstance(error, each)), SandboxError))
+    return RefusedLaunch(
+        message=str(error), fault=next((each for each in faults if isinstance(error, each)), SandboxError)
+    )

@@ -69,7 +69,7 @@ class WarmParent:
         self._mode: Mode = mode
         self._persistent = persistent
         self._since = root.stderr_size()  # output before this parent's
-        self._groups: dict[int, control_groups.Group] = {}  # by launch
+        self._groups: dict[int, control_groups.LaunchGroup] = {}  # by launch
         self.live: set[int] = set()  # launches that have not ended yet
 
     def prepare(self, preparation: bytes, limits: Limits, directory: str = "") -> WarmParent:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pytest_recode.episode import Feedback, Move, Turn
 from pytest_recode.feedback.audit import MARK as MARK
-from pytest_recode.feedback.audit import Cut, cuts, secrets
+from pytest_recode.feedback.audit import CutPassage, cuts, secrets
 from pytest_recode.feedback.levels import LEVELS
 from pytest_recode.feedback.researcher import researcher, unaudited
 from pytest_recode.oracle.judge import judge
@@ -24,7 +24,7 @@ class GradedAnswer:
 
     verdict: Verdict
     feedback: tuple[Feedback, ...] = ()
-    cuts: tuple[Cut, ...] = ()
+    cuts: tuple[CutPassage, ...] = ()
 
 
 def graded(task: Task, parts: Parts, targets: Files, sandbox: Sandbox, *, seed: int | None = None) -> GradedAnswer:

@@ -119,7 +119,7 @@ def nearest(name: str, known: Mapping[str, object]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _MutantPlace:
     node: ast.AST
     put: Put
     statement: ast.stmt
@@ -130,7 +130,7 @@ _UNCHANGED = (ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.JoinedSt
 _UNCHANGED_FIELDS = frozenset({"annotation", "returns", "decorator_list", "type_params", "bases", "ctx"})
 
 
-def _places(node: ast.AST, statement: ast.AST, definition: tuple[str, ...]) -> Iterator[_Place]:
+def _places(node: ast.AST, statement: ast.AST, definition: tuple[str, ...]) -> Iterator[_MutantPlace]:
     for name, value in ast.iter_fields(node):
         if name in _UNCHANGED_FIELDS:
             continue
@@ -141,7 +141,7 @@ def _places(node: ast.AST, statement: ast.AST, definition: tuple[str, ...]) -> I
             around = child if isinstance(child, ast.stmt) else statement
             inner = (*definition, child.name) if isinstance(child, _DEFINITION) else definition
             if isinstance(around, ast.stmt):
-                yield _Place(node=child, put=put, statement=around, definition=definition)
+                yield _MutantPlace(node=child, put=put, statement=around, definition=definition)
             yield from _places(child, around, inner)
 
 

@@ -25,7 +25,7 @@ class Survivor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class SeedDifference:
     """A case whose outcome for one answer depends on the secret seed. `failed` and `passed` are seeds, in the order of the gradings; `text`
     says the same for people."""
 
@@ -58,7 +58,7 @@ class Validation:
     noticed: int = 0
     tried: int = 0
     survivors: tuple[Survivor, ...] = ()
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[SeedDifference, ...] = ()
     cases: tuple[str, ...] = ()
     failed: tuple[str, ...] | None = None
     unquoted: tuple[str, ...] | None = None

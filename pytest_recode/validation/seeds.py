@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_recode.validation.result import Difference
+from pytest_recode.validation.result import SeedDifference
 from pytest_recode.verdict import Outcome, Verdict
 from pytest_recode.wording import some_of
 
@@ -16,7 +16,7 @@ STEP = "look for default_rng() without a seed, the clock, or the order of a set;
 BEYOND_THE_SEED = f"a case depends on more than the seed: {STEP}"
 
 
-def differing(answer: str, verdicts: Sequence[Verdict]) -> list[Difference]:
+def differing(answer: str, verdicts: Sequence[Verdict]) -> list[SeedDifference]:
     """The cases that failed in some gradings of `answer` and passed in others, in the order of the cases."""
     failed: dict[str, list[int]] = {}
     passed: dict[str, list[int]] = {}
@@ -26,7 +26,7 @@ def differing(answer: str, verdicts: Sequence[Verdict]) -> list[Difference]:
                 seeds = passed if case.outcome is Outcome.PASSED else failed
                 seeds.setdefault(case.id, []).append(verdict.seed)
     return [
-        Difference(
+        SeedDifference(
             answer=answer,
             case=case,
             failed=tuple(failed[case]),

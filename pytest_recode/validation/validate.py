@@ -15,7 +15,7 @@ from pytest_recode.validation.handed_on import handed_on
 from pytest_recode.validation.missing_requirements import unmet
 from pytest_recode.validation.mutation_check import check_mutants, untried
 from pytest_recode.validation.problems import any_about, exceeds_a_limit, is_about, problem_of, unknown_cases
-from pytest_recode.validation.result import Difference, Validation
+from pytest_recode.validation.result import SeedDifference, Validation
 from pytest_recode.validation.seeds import differing
 from pytest_recode.validation.sentences import unquoted
 from pytest_recode.validation.unseeded import unseeded
@@ -75,7 +75,7 @@ def _validate(
         return check_mutants(task, check, parts, proofs, gradings, chosen[0])
     problems: list[str] = []
     passing: dict[str, list[str]] = {}
-    differences: list[Difference] = []
+    differences: list[SeedDifference] = []
     noticed = 0
     outcomes: dict[str, bool] = {}  # whether a case ever failed
     answers = check.answers(task, parts, proofs)

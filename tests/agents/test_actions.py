@@ -9,7 +9,7 @@ import pytest
 from pytest_recode.agents.actions import Action
 from pytest_recode.agents.forms import FORMS
 from pytest_recode.agents.prompt_texts import CRLF, ESCAPED, targets_text
-from pytest_recode.agents.tool_execution import MAX_RESULT, MAX_RESULTS, Result, execute
+from pytest_recode.agents.tool_execution import MAX_RESULT, MAX_RESULTS, ActionOutcome, execute
 from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.task import Limits
 from tests.agents.conftest import Open
@@ -17,7 +17,7 @@ from tests.agents.played import RIGHT, SUBMIT, Played, block, shell
 from tests.agents.scripted import Act, a_brief, acts, answer, calls
 
 
-def done(workspace: SandboxWorkspace, kind: str, **given: str) -> Result:
+def done(workspace: SandboxWorkspace, kind: str, **given: str) -> ActionOutcome:
     return execute(Action(kind=kind, arguments=given), workspace, str)
 
 
@@ -82,9 +82,9 @@ def test_a_result_names_what_it_is_of(open_walled: Open, native: bool) -> None:
 def test_what_is_not_there_is_told(open_walled: Open) -> None:
     workspace = open_walled(files={"a.py": b"x = 1\n", "empty.py": b""})
     workspace.run("mkdir nothing")
-    assert done(workspace, "grep", pattern="no such") == Result(True, "No line matches.")
-    assert done(workspace, "read", path="empty.py") == Result(True, "empty.py is empty.")
-    assert done(workspace, "list", path="nothing") == Result(True, "No file below nothing.")
+    assert done(workspace, "grep", pattern="no such") == ActionOutcome(True, "No line matches.")
+    assert done(workspace, "read", path="empty.py") == ActionOutcome(True, "empty.py is empty.")
+    assert done(workspace, "list", path="nothing") == ActionOutcome(True, "No file below nothing.")
     missing = done(workspace, "read", path="lib/nothing.py")
     assert not missing.done
     assert "`list` shows the files." in missing.text
@@ -92,7 +92,7 @@ def test_what_is_not_there_is_told(open_walled: Open) -> None:
 
 def test_a_path_that_does_not_exist_names_the_file_that_does(open_walled: Open) -> None:
     told = "Refused: there is no src. There is lib/helpers.py."
-    assert done(open_walled(), "read", path="src/helpers.py") == Result(False, told)
+    assert done(open_walled(), "read", path="src/helpers.py") == ActionOutcome(False, told)
 
 
 def test_a_pattern_of_paths_is_no_path(open_walled: Open) -> None:
@@ -115,7 +115,7 @@ def test_a_path_that_goes_up_is_refused(open_walled: Open) -> None:
 
 def test_a_directory_that_is_read_is_listed(open_walled: Open) -> None:
     found = done(open_walled(), "read", path="lib")
-    assert found == Result(True, "lib is a directory. Its files:\nlib/helpers.py")
+    assert found == ActionOutcome(True, "lib is a directory. Its files:\nlib/helpers.py")
     assert "solver.py" in done(open_walled(), "read", path=".").text
 
 
@@ -155,7 +155,7 @@ def test_a_file_that_one_answer_writes_twice_is_told(open_walled: Open, path: st
 
 def test_a_time_limit_above_that_of_a_command_is_told_where_it_counts(open_walled: Open) -> None:
     workspace = open_walled(Limits(command_seconds=1))
-    assert done(workspace, "run", command="echo done", timeout="120") == Result(True, "Exit status 0.\ndone\n")
+    assert done(workspace, "run", command="echo done", timeout="120") == ActionOutcome(True, "Exit status 0.\ndone\n")
     slow = done(workspace, "run", command="echo begun; sleep 99", timeout="120")
     assert slow.failed
     first = slow.text.partition("\n")[0]
@@ -181,7 +181,7 @@ def test_a_command_that_a_signal_ended_has_failed(open_walled: Open) -> None:
 def test_what_is_not_shown_as_it_is_in_the_output_of_a_command_is_told(
     open_walled: Open, command: str, told: str
 ) -> None:
-    assert done(open_walled(), "run", command=command) == Result(True, told)
+    assert done(open_walled(), "run", command=command) == ActionOutcome(True, told)
 
 
 def test_control_characters_of_a_commands_output_are_shown_as_escapes(open_walled: Open) -> None:
@@ -296,7 +296,7 @@ def test_characters_that_do_not_print_are_shown_and_stay_in_the_file(
     open_walled: Open, data: bytes, shown: str
 ) -> None:
     workspace = open_walled(files={"solver.py": data})
-    assert done(workspace, "read", path="solver.py") == Result(True, f"{shown}\n{ESCAPED}")
+    assert done(workspace, "read", path="solver.py") == ActionOutcome(True, f"{shown}\n{ESCAPED}")
     targets = workspace.targets()
     assert targets == {"solver.py": data}
     prompt = targets_text(a_brief(repo={"solver.py": data}), targets)
@@ -308,4 +308,4 @@ def test_characters_that_do_not_print_are_shown_and_stay_in_the_file(
 
 def test_a_file_whose_lines_end_in_crlf_is_shown_with_line_feeds(open_walled: Open) -> None:
     workspace = open_walled(files={"a.py": b"x = 1\r\ny = 2\r\n"})
-    assert done(workspace, "read", path="a.py") == Result(True, f"x = 1\ny = 2\n\n{CRLF}")
+    assert done(workspace, "read", path="a.py") == ActionOutcome(True, f"x = 1\ny = 2\n\n{CRLF}")

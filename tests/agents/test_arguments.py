@@ -6,7 +6,7 @@ import pytest
 
 from pytest_recode.agents.actions import Action, ProtocolError, Step
 from pytest_recode.agents.step_checks import checked
-from pytest_recode.agents.tool_execution import Result, execute
+from pytest_recode.agents.tool_execution import ActionOutcome, execute
 from pytest_recode.agents.tools import from_reply
 from pytest_recode.agents.workspace import SandboxWorkspace
 from tests.agents.conftest import Open
@@ -22,7 +22,7 @@ def read(workspace: SandboxWorkspace, act: Act, *, native: bool = True) -> Step 
     return checked(step, workspace, calls=2 * native) if isinstance(step, Step) else step
 
 
-def done(workspace: SandboxWorkspace, kind: str, **given: object) -> Result:
+def done(workspace: SandboxWorkspace, kind: str, **given: object) -> ActionOutcome:
     """The result of one call."""
     step = from_reply(acts((kind, given)))
     assert isinstance(step, Step), step
@@ -171,15 +171,15 @@ def test_what_is_taken_as_it_is_given(kind: str, given: dict[str, object], argum
 )
 def test_some_lines_are_read(open_walled: Open, lines: object, told: str) -> None:
     workspace = open_walled(files={"a.txt": b"one\ntwo\nthree\n"})
-    assert done(workspace, "read", path="a.txt", lines=lines) == Result(True, told)
+    assert done(workspace, "read", path="a.txt", lines=lines) == ActionOutcome(True, told)
 
 
 def test_lines_that_the_file_does_not_have_are_refused(open_walled: Open) -> None:
     workspace = open_walled(files={"a.txt": b"one\ntwo\nthree\n", "empty.txt": b""})
-    assert done(workspace, "read", path="a.txt", lines="4-9") == Result(
+    assert done(workspace, "read", path="a.txt", lines="4-9") == ActionOutcome(
         False, "Refused: a.txt has 3 lines, and no line 4."
     )
-    assert done(workspace, "read", path="empty.txt", lines="1") == Result(
+    assert done(workspace, "read", path="empty.txt", lines="1") == ActionOutcome(
         False, "Refused: empty.txt has 0 lines, and no line 1."
     )
 
@@ -189,4 +189,4 @@ def test_a_command_has_the_time_limit_that_is_asked_for(open_walled: Open) -> No
     assert (result.done, result.failed) == (True, True)
     assert "its `timeout`" in result.text
     assert "begun" in result.text
-    assert done(open_walled(), "run", command="echo so", timeout="5") == Result(True, "Exit status 0.\nso\n")
+    assert done(open_walled(), "run", command="echo so", timeout="5") == ActionOutcome(True, "Exit status 0.\nso\n")

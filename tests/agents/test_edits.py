@@ -6,7 +6,7 @@ import pytest
 
 from pytest_recode.agents.actions import Action, Step
 from pytest_recode.agents.text_form import read_text
-from pytest_recode.agents.tool_execution import Result, execute
+from pytest_recode.agents.tool_execution import ActionOutcome, execute
 from pytest_recode.agents.workspace import SandboxWorkspace
 from tests.agents.conftest import Open
 from tests.agents.played import RIGHT, Played
@@ -14,12 +14,12 @@ from tests.agents.scripted import Act, acts, answer
 from tests.messages import assert_message
 
 
-def edit(workspace: SandboxWorkspace, path: str, old: str, new: str, **more: str) -> Result:
+def edit(workspace: SandboxWorkspace, path: str, old: str, new: str, **more: str) -> ActionOutcome:
     """As a call gives it: any piece of the file."""
     return execute(Action(kind="edit", arguments={"path": path, "old": old, "new": new, **more}), workspace, str)
 
 
-def change(workspace: SandboxWorkspace, path: str, old: str, new: str) -> Result:
+def change(workspace: SandboxWorkspace, path: str, old: str, new: str) -> ActionOutcome:
     """As a block gives it: whole lines."""
     step = read_text(f"```{path}\n<<<<<<< SEARCH\n{old}=======\n{new}>>>>>>> REPLACE\n```\n")
     assert isinstance(step, Step), step
@@ -58,7 +58,7 @@ def test_an_edit_that_is_not_unique_is_refused(open_walled: Open, old: str, word
 
 def test_the_lines_of_a_block_are_no_end_of_a_longer_line(open_walled: Open) -> None:
     workspace = open_walled(files={"a.py": b"my_x = 2\nx = 1\nif x:\n    x = 1\n"})
-    assert change(workspace, "a.py", "x = 1\n", "x = 2\n") == Result(True, "Edited a.py at line 2.")
+    assert change(workspace, "a.py", "x = 1\n", "x = 2\n") == ActionOutcome(True, "Edited a.py at line 2.")
     assert workspace.read("a.py") == "my_x = 2\nx = 2\nif x:\n    x = 1\n"
     assert change(workspace, "a.py", "x = 2\n", "").done
     assert workspace.read("a.py") == "my_x = 2\nif x:\n    x = 1\n"
@@ -266,7 +266,7 @@ def test_an_edit_that_leaves_no_python_says_so(open_walled: Open) -> None:
 
 def test_a_byte_order_mark_at_the_beginning_of_a_file_is_python(open_walled: Open) -> None:
     workspace = open_walled(files={"solver.py": "\ufeffx = 1\n".encode()})
-    assert edit(workspace, "solver.py", "x = 1", "x = 2") == Result(True, "Edited solver.py at line 1.")
+    assert edit(workspace, "solver.py", "x = 1", "x = 2") == ActionOutcome(True, "Edited solver.py at line 1.")
 
 
 def test_a_file_that_is_not_there_cannot_be_edited(open_walled: Open) -> None:

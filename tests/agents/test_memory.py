@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_recode.agents.memory import MAX_TOKENS, MAX_TOKENS_UNKNOWN, MIN_TOKENS, Entry, Memory, limit_of
+from pytest_recode.agents.memory import MAX_TOKENS, MAX_TOKENS_UNKNOWN, MIN_TOKENS, Memory, MemoryEntry, limit_of
 from pytest_recode.models import Message, Reply, ToolCall
 from tests.agents.conftest import Open
 from tests.agents.played import SUBMIT, Played, block, feedback, shell
@@ -21,9 +21,9 @@ lengths = st.integers(min_value=0, max_value=9_000)
 
 
 @st.composite
-def exchanges(draw: st.DrawFn) -> list[Entry]:
+def exchanges(draw: st.DrawFn) -> list[MemoryEntry]:
     """Answers in both protocols with their results, and ends of turns."""
-    entries: list[Entry] = []
+    entries: list[MemoryEntry] = []
     for step in range(1, draw(st.integers(min_value=1, max_value=12)) + 1):
         kind = draw(st.sampled_from(["calls", "text", "turn"]))
         if kind == "calls":
@@ -32,15 +32,19 @@ def exchanges(draw: st.DrawFn) -> list[Entry]:
                 ToolCall(id=f"s{step}c{number}", name="read", arguments=json.dumps({"path": f"{step}/{number}.py"}))
                 for number in range(len(sizes))
             )
-            entries.append(Entry(message=Message(role="assistant", content="", tool_calls=made), turn=1, step=step))
+            entries.append(
+                MemoryEntry(message=Message(role="assistant", content="", tool_calls=made), turn=1, step=step)
+            )
             for number, size in enumerate(sizes):
                 result = Message(role="tool", content="r" * size, tool_call_id=f"s{step}c{number}")
-                entries.append(Entry(message=result, turn=1, step=step, files={f"{step}/{number}.py": True}))
+                entries.append(MemoryEntry(message=result, turn=1, step=step, files={f"{step}/{number}.py": True}))
         elif kind == "text":
-            entries.append(Entry(message=Message(role="assistant", content="a" * draw(lengths)), turn=1, step=step))
-            entries.append(Entry(message=Message(role="user", content="u" * draw(lengths)), turn=1, step=step))
+            entries.append(
+                MemoryEntry(message=Message(role="assistant", content="a" * draw(lengths)), turn=1, step=step)
+            )
+            entries.append(MemoryEntry(message=Message(role="user", content="u" * draw(lengths)), turn=1, step=step))
         else:
-            entries.append(Entry(message=Message(role="user", content="over"), turn=1, step=0))
+            entries.append(MemoryEntry(message=Message(role="user", content="over"), turn=1, step=0))
     return entries
 
 
@@ -66,7 +70,7 @@ def unanswered(messages: Sequence[Message]) -> bool:
     keep=st.one_of(st.none(), st.integers(min_value=1, max_value=19)),
 )
 def test_a_summary_parts_nothing_and_leaves_the_limit(
-    entries: list[Entry], limit: int, threshold: int | None, keep: int | None
+    entries: list[MemoryEntry], limit: int, threshold: int | None, keep: int | None
 ) -> None:
     memory = Memory(threshold=threshold, keep=keep, entries=list(entries))
     much = memory.tokens(memory.shown()) > limit

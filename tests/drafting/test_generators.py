@@ -10,8 +10,8 @@ import pytest
 
 from pytest_recode.drafting.draft import drawing_source
 from pytest_recode.drafting.generators import NotDrawable, source_of
-from pytest_recode.drafting.plans import PLANS, Plan, drawn_sizes, fixed_sizes
-from pytest_recode.drafting.recorded_values import Call, Unreadable, read_call, read_value
+from pytest_recode.drafting.plans import PLANS, DrawingPlan, drawn_sizes, fixed_sizes
+from pytest_recode.drafting.recorded_values import RecordedCall, Unreadable, read_call, read_value
 from pytest_recode.inside.recording.descriptions import CannotDescribe, describe
 
 RNG = np.random.default_rng(5)
@@ -19,7 +19,7 @@ SPD = np.array([a @ a.T + np.eye(4) for a in RNG.normal(size=(6, 4, 4))])
 HERMITIAN = SPD + 1j * np.triu(np.full((4, 4), 0.1), 1) - 1j * np.tril(np.full((4, 4), 0.1), -1)
 
 
-def call_of(*values: Any, **named: Any) -> Call:
+def call_of(*values: Any, **named: Any) -> RecordedCall:
     message = {
         "function": "f",
         "args": [describe(value) for value in values],
@@ -32,7 +32,7 @@ def call_of(*values: Any, **named: Any) -> Call:
     return read_call(message, ("f",))
 
 
-def drawn(call: Call, plan: Plan, seed: int, fixed: frozenset[int] = frozenset()) -> tuple[Any, Any]:
+def drawn(call: RecordedCall, plan: DrawingPlan, seed: int, fixed: frozenset[int] = frozenset()) -> tuple[Any, Any]:
     names: dict[str, Any] = {}
     exec(drawing_source([source_of("draw", call, plan, drawn_sizes(call, plan, fixed))]), names)
     return names["draw"](np.random.default_rng(seed))  # type: ignore[no-any-return]
@@ -67,7 +67,7 @@ VALUES["unit rows"] /= np.linalg.norm(VALUES["unit rows"], axis=1, keepdims=True
 
 @pytest.mark.parametrize("name", VALUES)
 @pytest.mark.parametrize("plan", [PLANS[0], PLANS[8]], ids=["vary", "kept"])
-def test_structure_dtype_and_range_are_kept(name: str, plan: Plan) -> None:
+def test_structure_dtype_and_range_are_kept(name: str, plan: DrawingPlan) -> None:
     value = VALUES[name]
     call = call_of(value)
     recorded = describe(value)

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from pytest_recode.drafting.choosing import most_different
-from pytest_recode.drafting.draft import Case
+from pytest_recode.drafting.draft import DraftedCase
 from pytest_recode.drafting.generators import source_of
-from pytest_recode.drafting.plans import PLANS, Plan, drawn_sizes, fixed_sizes
-from pytest_recode.drafting.recorded_values import Call
+from pytest_recode.drafting.plans import PLANS, DrawingPlan, drawn_sizes, fixed_sizes
+from pytest_recode.drafting.recorded_values import RecordedCall
 from pytest_recode.drafting.relations import constant_relations
 from pytest_recode.drafting.variation import unvaried_arguments, unvaried_sizes
 from tests.drafting.test_generators import call_of
@@ -22,12 +22,12 @@ RNG = np.random.default_rng(3)
 POINTS = [RNG.normal(size=(count, 3)) for count in (7, 9, 12)]
 
 
-def cases(calls: Sequence[Call], plan: Plan = PLANS[0]) -> list[Case]:
+def cases(calls: Sequence[RecordedCall], plan: DrawingPlan = PLANS[0]) -> list[DraftedCase]:
     made = []
     for call in calls:
         sizes = drawn_sizes(call, plan, fixed_sizes(calls))
         source = source_of("draw", call, plan, sizes)
-        made.append(Case(name="draw", source=source, call=call, words="", sizes=sizes.names, modified=False))
+        made.append(DraftedCase(name="draw", source=source, call=call, words="", sizes=sizes.names, modified=False))
     return made
 
 

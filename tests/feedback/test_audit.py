@@ -15,7 +15,7 @@ import pytest
 from pytest_recode.episode import Audit, Feedback, FeedbackItem, Turn
 from pytest_recode.feedback import prompts
 from pytest_recode.feedback.audit import MARK, TEST_NAME, audited, cuts, leaks_of, secrets
-from pytest_recode.feedback.human_researcher import Request, Words, by_person
+from pytest_recode.feedback.human_researcher import FeedbackRequest, Words, by_person
 from pytest_recode.feedback.model_answers import WORDS
 from pytest_recode.feedback.researcher import drafted, in_words, recut, researcher
 from pytest_recode.models import Usage
@@ -223,7 +223,7 @@ def test_no_researcher_names_a_hidden_test(chat_server: Serve, source: str) -> N
     played = turn("def mean(values, weights=None):\n    return 1\n", case())
     words = {"stats.mean": {"suggestion": told}}
 
-    def ask(request: Request) -> Words:
+    def ask(request: FeedbackRequest) -> Words:
         assert request.lost(told) == f"this text {TEST_NAME}, which will be cut"
         return words
 
@@ -277,7 +277,7 @@ def answered(source: str, chat_server: Serve, level: int) -> Feedback:
     }
     played = turn(REFERENCE.replace("/ total", "* total").replace("- ddof", "+ ddof"), *FAILED.verdict.cases)
 
-    def ask(request: Request) -> Words:
+    def ask(request: FeedbackRequest) -> Words:
         assert level > 0
         return words
 

@@ -10,13 +10,13 @@ import pytest
 
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback.dialogue import dialogue
-from pytest_recode.feedback.human_researcher import Request, Words
+from pytest_recode.feedback.human_researcher import FeedbackRequest, Words
 
 DRAFTS = tuple(
     FeedbackItem(interface=name, category="T2", description="d", analysis="a", suggestion="s", correction="")
     for name in ("a.f", "a.g")
 )
-REQUEST = Request(
+REQUEST = FeedbackRequest(
     name="x-turn-1",
     title="x, turn 1, level L1: 2 of 2 fail",
     task="task.yaml",
@@ -29,7 +29,7 @@ REQUEST = Request(
 )
 
 
-def asked(request: Request, kept: Path, *typed: str) -> tuple[Words | None, str]:
+def asked(request: FeedbackRequest, kept: Path, *typed: str) -> tuple[Words | None, str]:
     """What was made of the lines, None where Ctrl-C came after them; all that was shown."""
     lines: Iterator[str] = iter(typed)
     shown: list[str] = []
@@ -64,7 +64,7 @@ def test_what_was_said_holds_for_the_same_turn(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("other", OTHERS, ids=["code", "level", "verdict"])
-def test_and_for_no_other(tmp_path: Path, other: Request) -> None:
+def test_and_for_no_other(tmp_path: Path, other: FeedbackRequest) -> None:
     kept = tmp_path / "feedback/x-turn-1.said.json"
     assert asked(REQUEST, kept, "t3", "Half.", "", "t4")[0] is None
     words, shown = asked(other, kept)

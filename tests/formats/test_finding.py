@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.faults import UserError
-from pytest_recode.formats.discovery import Found, find
+from pytest_recode.formats.discovery import DiscoveredTasks, find
 from pytest_recode.metrics.record_attempts import task_key
 from tests.recode_h.scene import task_of, write
 
@@ -85,4 +85,4 @@ def test_two_tasks_of_one_id_are_refused_and_one_that_is_named_twice_is_not(tmp_
 
 
 def test_nothing_named_is_nothing_found() -> None:
-    assert find([], task_key) == Found()
+    assert find([], task_key) == DiscoveredTasks()

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from pytest_recode.gateway import GatewayConfig, supervisor, token
-from pytest_recode.gateway.connection import Connection, connected
+from pytest_recode.gateway.connection import UnixConnection, connected
 from pytest_recode.gateway.supervisor import GatewayProcess, new_address
 from pytest_recode.models import Caller, GatewayAddress
 from pytest_recode.records.run_directory import LEDGER
@@ -79,7 +79,7 @@ class Asked:
     """A request that a worker has sent."""
 
     def __init__(self, gateway: Gateway, path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> None:
-        self.connection = Connection(connected(gateway.address.socket))
+        self.connection = UnixConnection(connected(gateway.address.socket))
         self.connection.request("POST", path, json.dumps(body), dict(headers))
         self.response = self.connection.getresponse()
 

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_recode.faults import ModelError
 from pytest_recode.gateway.budget import Budget
-from pytest_recode.gateway.call import Call
+from pytest_recode.gateway.call import GatewayCall
 from pytest_recode.gateway.events import Event
 from pytest_recode.gateway.throttle import Throttle
 from pytest_recode.models import Reply
@@ -26,8 +26,8 @@ def test_calls_that_wait_for_long_are_told_of_once_in_half_a_minute(tmp_path: Pa
         loop = asyncio.get_running_loop()
         throttle, budget = Throttle(RateLimit(rpm=1), 4), Budget(FileLedger(tmp_path / "spending.jsonl"))
 
-        def call(max_wait: float) -> Call:
-            return Call(
+        def call(max_wait: float) -> GatewayCall:
+            return GatewayCall(
                 "m",
                 budget=budget,
                 throttle=throttle,
@@ -38,7 +38,7 @@ def test_calls_that_wait_for_long_are_told_of_once_in_half_a_minute(tmp_path: Pa
                 emit=lambda event: told.append((loop.time(), event)),
             )
 
-        async def asked(each: Call) -> None:
+        async def asked(each: GatewayCall) -> None:
             try:
                 await each.admitted()
                 each.ended(Reply(text="x"))

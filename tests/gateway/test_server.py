@@ -20,7 +20,7 @@ import pytest
 from pytest_recode.faults import BudgetSpent, ModelError, ModelFault, Stopped, UserError
 from pytest_recode.gateway import TURN, client, connection, supervisor, token
 from pytest_recode.gateway.client import make
-from pytest_recode.gateway.connection import Connection, connected
+from pytest_recode.gateway.connection import UnixConnection, connected
 from pytest_recode.models import Caller, GatewayAddress, Message, ModelContext, Reply, Usage
 from pytest_recode.records.ledger import FileLedger
 from pytest_recode.records.null_ledger import NullLedger
@@ -72,7 +72,7 @@ def test_a_worker_gets_the_answer_and_the_ledger_has_its_cost(chat_server: Serve
 def test_only_callers_with_a_token_of_the_run_are_served(chat_server: Serve, start_gateway: Start) -> None:
     gateway = start_gateway(chat_server([]).url)
     for given in ("", "Bearer ", "Bearer recode-", f"Bearer {token('another', EPISODE)}"):
-        opened = Connection(connected(gateway.address.socket))
+        opened = UnixConnection(connected(gateway.address.socket))
         opened.request("POST", "/v1/chat/completions", "{}", {"Authorization": given})
         response = opened.getresponse()
         assert response.status == 401

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_recode.faults import UserError
-from pytest_recode.metrics.adoption import Advice, Pair, by_rule, code_of, named, pairs, rate, read
+from pytest_recode.metrics.adoption import Advice, FeedbackPair, by_rule, code_of, named, pairs, rate, read
 from tests.messages import assert_message
 from tests.metrics import samples
 from tests.metrics.samples import feedback_line, turn_line
@@ -73,12 +73,12 @@ def pair(
     was: tuple[bool, ...] = (False, False),
     now: tuple[bool, ...] = (False, False),
     **words: str,
-) -> Pair:
+) -> FeedbackPair:
     def turn(code: str, passed: tuple[bool, ...]) -> dict[str, Any]:
         return {"targets": {"stats.py": code}, "cases": cases(*passed, interface=interface)}
 
     item = {"interface": interface, **WORDS, **words}
-    return Pair(feedback={"level": level, "items": [item]}, before=turn(before, was), after=turn(after, now))
+    return FeedbackPair(feedback={"level": level, "items": [item]}, before=turn(before, was), after=turn(after, now))
 
 
 def adopted(*args: Any, **more: Any) -> str:
@@ -157,7 +157,7 @@ def test_an_interface_that_no_target_defines_is_all_of_them() -> None:
 
 def test_a_target_that_is_gone_is_a_change() -> None:
     given = pair()
-    gone = Pair(feedback=given.feedback, before=given.before, after={**given.after, "targets": {}})
+    gone = FeedbackPair(feedback=given.feedback, before=given.before, after={**given.after, "targets": {}})
     assert [advice.adopted for advice in by_rule(gone)] == ["partial"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_recode.metrics.attempt import Failure
+from pytest_recode.metrics.attempt import CaseFailure
 from pytest_recode.metrics.errors import classes, commonest, of_attempt, of_failure
 from pytest_recode.metrics.record_attempts import Equal, from_record
 from tests.metrics.samples import record, turn
@@ -34,7 +34,7 @@ from tests.metrics.samples import record, turn
     ],
 )
 def test_the_class_of_a_failed_case(kind: str, exception: str | None, expected: str) -> None:
-    assert of_failure(Failure(kind=kind, exception=exception)) == expected
+    assert of_failure(CaseFailure(kind=kind, exception=exception)) == expected
 
 
 def test_the_commonest_and_of_several_the_first_to_happen() -> None:

@@ -16,7 +16,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.metrics import baseline
 from pytest_recode.metrics.fail_on import conditions
 from pytest_recode.metrics.gate_comparison import Gate, gate
-from pytest_recode.metrics.gate_verdict import Verdict
+from pytest_recode.metrics.gate_verdict import GateVerdict
 from pytest_recode.metrics.reading import read
 from pytest_recode.metrics.record_attempts import from_record
 from pytest_recode.metrics.rows import rows
@@ -53,17 +53,17 @@ def compared(tmp_path: Path) -> Compare:
 @pytest.mark.parametrize(
     ("before", "now", "verdict", "passed"),
     [
-        ("++++++", "------", Verdict.WORSE, False),
-        ("------", "++++++", Verdict.BETTER, True),
-        ("+++++", "-----", Verdict.FEW, True),
-        (30 * "+", 30 * "+", Verdict.SAME, True),
+        ("++++++", "------", GateVerdict.WORSE, False),
+        ("------", "++++++", GateVerdict.BETTER, True),
+        ("+++++", "-----", GateVerdict.FEW, True),
+        (30 * "+", 30 * "+", GateVerdict.SAME, True),
     ],
 )
-def test_the_verdicts(compared: Compare, before: str, now: str, verdict: Verdict, passed: bool) -> None:
+def test_the_verdicts(compared: Compare, before: str, now: str, verdict: GateVerdict, passed: bool) -> None:
     found = compared(episodes(before), episodes(now))
     [row] = found.rows
     assert (row.verdict, found.passed) == (verdict, passed)
-    assert row.enough == (10 if verdict is Verdict.FEW else None)
+    assert row.enough == (10 if verdict is GateVerdict.FEW else None)
     assert (bool(row.lost), bool(row.gained)) == ((False, False) if now == before else (now[0] == "-", now[0] == "+"))
 
 
@@ -88,7 +88,7 @@ def test_the_test_of_snippets_is_by_papers(compared: Compare) -> None:
 
     [row] = compared(played(True), played(False)).rows
     assert row.compared is not None
-    assert (row.compared.units, row.verdict, row.enough) == ("5 papers", Verdict.FEW, 30)
+    assert (row.compared.units, row.verdict, row.enough) == ("5 papers", GateVerdict.FEW, 30)
 
 
 def test_what_cannot_be_compared_is_listed_and_in_no_number(compared: Compare) -> None:
@@ -121,7 +121,7 @@ def test_of_an_unexpected_exception_the_reason_is_its_last_line() -> None:
 def test_an_error_is_no_loss_and_no_verdict(compared: Compare) -> None:
     found = compared(episodes("++++++"), episodes("!!!!!!"))
     [row] = found.rows
-    assert (row.compared, row.lost, row.verdict, row.enough) == (None, (), Verdict.FEW, None)
+    assert (row.compared, row.lost, row.verdict, row.enough) == (None, (), GateVerdict.FEW, None)
     assert row.reasons == {f"t0{place}, attempt 1": "sandbox error: died" for place in range(6)}
     assert len(row.errors) == 6
     assert found.failures == ("6 episodes have no verdict",)
@@ -136,7 +136,7 @@ def test_several_rows_are_adjusted_together(compared: Compare) -> None:
     ]
     assert one.compared is not None
     assert one.p == 6 * one.compared.p
-    assert (one.verdict, one.enough) == (Verdict.FEW, 12)
+    assert (one.verdict, one.enough) == (GateVerdict.FEW, 12)
 
 
 @pytest.mark.parametrize(

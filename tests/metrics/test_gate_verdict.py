@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pytest_recode.metrics import gate_verdict
-from pytest_recode.metrics.gate_verdict import ALLOWED, Verdict, sufficient, verdict
+from pytest_recode.metrics.gate_verdict import ALLOWED, GateVerdict, sufficient, verdict
 from pytest_recode.metrics.paired import Unit, interval_within, p_value, paired
 from tests.examples import examples
 
@@ -23,7 +23,7 @@ def of(lost: int, won: int, same: int) -> list[Unit]:
     return units(*[-1] * lost, *[1] * won, *[0] * same)
 
 
-def told(found: list[Unit], item: Fraction | None = None, *, rows: int = 1) -> Verdict:
+def told(found: list[Unit], item: Fraction | None = None, *, rows: int = 1) -> GateVerdict:
     """By the public test alone."""
     one = paired(found, item=item)
     return verdict(one.value, one.interval, min(1.0, one.p * rows))
@@ -32,18 +32,18 @@ def told(found: list[Unit], item: Fraction | None = None, *, rows: int = 1) -> V
 @pytest.mark.parametrize(
     ("lost", "won", "same", "expected"),
     [
-        (6, 0, 0, Verdict.WORSE),  # 2 / 2^6 < 0.05
-        (5, 0, 0, Verdict.FEW),  # 2 / 2^5 > 0.05
-        (5, 0, 500, Verdict.SAME),  # a loss, but of one point
-        (6, 0, 500, Verdict.WORSE),
-        (0, 6, 3, Verdict.BETTER),
-        (0, 0, 5, Verdict.FEW),
-        (0, 0, 60, Verdict.SAME),
-        (10, 10, 0, Verdict.FEW),
-        (3, 3, 120, Verdict.SAME),
+        (6, 0, 0, GateVerdict.WORSE),  # 2 / 2^6 < 0.05
+        (5, 0, 0, GateVerdict.FEW),  # 2 / 2^5 > 0.05
+        (5, 0, 500, GateVerdict.SAME),  # a loss, but of one point
+        (6, 0, 500, GateVerdict.WORSE),
+        (0, 6, 3, GateVerdict.BETTER),
+        (0, 0, 5, GateVerdict.FEW),
+        (0, 0, 60, GateVerdict.SAME),
+        (10, 10, 0, GateVerdict.FEW),
+        (3, 3, 120, GateVerdict.SAME),
     ],
 )
-def test_the_four_verdicts(lost: int, won: int, same: int, expected: Verdict) -> None:
+def test_the_four_verdicts(lost: int, won: int, same: int, expected: GateVerdict) -> None:
     assert told(of(lost, won, same)) is expected
 
 
@@ -92,10 +92,10 @@ def test_it_is_the_share_of_all_subsets(found: list[Unit]) -> None:
 @examples(60)
 def test_what_suffices_is_the_first_repetition_with_another_verdict(lost: int, won: int, same: int, rows: int) -> None:
     found = of(lost, won, same)
-    assume(found and told(found, rows=rows) is Verdict.FEW)
+    assume(found and told(found, rows=rows) is GateVerdict.FEW)
     few = len(found)
     for times in range(2, 120 // few + 1):
-        if told(found * times, rows=rows) is not Verdict.FEW:
+        if told(found * times, rows=rows) is not GateVerdict.FEW:
             assert sufficient(found, None, tasks=few, rows=rows) == few * times
             return
     more = sufficient(found, None, tasks=few, rows=rows)
@@ -105,8 +105,8 @@ def test_what_suffices_is_the_first_repetition_with_another_verdict(lost: int, w
 @given(UNITS.filter(lambda found: len(found) < 6))
 @examples(40)
 def test_units_of_any_size_do_it_too(found: list[Unit]) -> None:
-    assume(told(found) is Verdict.FEW)
-    times = next((times for times in range(2, 9) if told(found * times) is not Verdict.FEW), None)
+    assume(told(found) is GateVerdict.FEW)
+    times = next((times for times in range(2, 9) if told(found * times) is not GateVerdict.FEW), None)
     enough = sufficient(found, None, tasks=len(found))
     assert enough == times * len(found) if times else enough is None or enough > 8 * len(found)
 
@@ -117,7 +117,7 @@ def test_numbers_that_a_reader_can_check() -> None:
     assert (
         sufficient(of(0, 0, 1), None, tasks=1)
         == 24
-        == next(n for n in range(1, 99) if told(of(0, 0, n)) is Verdict.SAME)
+        == next(n for n in range(1, 99) if told(of(0, 0, n)) is GateVerdict.SAME)
     )
     assert sufficient(of(1, 1, 0), None, tasks=2) is not None
     with pytest.raises(ValueError, match="no task"):

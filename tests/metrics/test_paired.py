@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_recode.metrics.paired import Difference, Unit, paired
+from pytest_recode.metrics.paired import PairedDifference, Unit, paired
 from tests.examples import examples
 
 
@@ -26,7 +26,7 @@ def units(*changes: Fraction | int) -> list[Unit]:
     return [Unit(change=Fraction(change)) for change in changes]
 
 
-def of(lost: int, won: int, same: int) -> Difference:
+def of(lost: int, won: int, same: int) -> PairedDifference:
     return paired(units(*[-1] * lost, *[1] * won, *[0] * same))
 
 
@@ -130,7 +130,7 @@ paper = st.integers(1, 12).flatmap(
 )
 
 
-def consistent(found: Difference) -> None:
+def consistent(found: PairedDifference) -> None:
     low, high = found.interval
     assert -1 <= low <= found.value <= high <= 1
     assert (found.p < 0.05) == (not low <= 0 <= high)

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from pytest_recode.metrics import difficulty, statistical_power
 from pytest_recode.metrics.attempt import Attempt, Row, Snippet
-from pytest_recode.metrics.baseline import Outcome, Outcomes, RowOutcomes, TaskOutcomes
+from pytest_recode.metrics.baseline import AttemptOutcome, Outcomes, RowOutcomes, TaskOutcomes
 from pytest_recode.metrics.difficulty import ASSUMED, Difficulty, changes, gap_of, recorded
 from pytest_recode.metrics.fail_on import conditions
 from pytest_recode.metrics.gate_comparison import gate
-from pytest_recode.metrics.gate_verdict import Verdict
+from pytest_recode.metrics.gate_verdict import GateVerdict
 from pytest_recode.metrics.paired import Unit, paired
 from pytest_recode.metrics.published_results import from_published
 from pytest_recode.metrics.statistical_power import is_found, smallest, task_set
@@ -130,7 +130,7 @@ def test_what_is_found_is_what_the_gate_calls_better(played: tuple[int, list[tup
                 digest="",
                 snippet=snippet,
                 attempts=tuple(
-                    Outcome(
+                    AttemptOutcome(
                         attempt=number + 1,
                         outcome="solved" if number < many else "unsolved",
                         solved_turn=1 if number < many else None,
@@ -154,8 +154,8 @@ def test_what_is_found_is_what_the_gate_calls_better(played: tuple[int, list[tup
     for task, unit in zip(whole.tasks, whole.unit, strict=True):
         before_it, now_it = counts[int(task[1:])]
         of_unit[unit] += now_it - before_it
-    assert is_found([*of_unit.values()]) == (row.verdict is Verdict.BETTER)
-    assert is_found([-change for change in of_unit.values()]) == (row.verdict is Verdict.WORSE)
+    assert is_found([*of_unit.values()]) == (row.verdict is GateVerdict.BETTER)
+    assert is_found([-change for change in of_unit.values()]) == (row.verdict is GateVerdict.WORSE)
 
 
 @pytest.mark.parametrize(

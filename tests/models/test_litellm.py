@@ -23,7 +23,7 @@ from pytest_recode.faults import BudgetSpent, ModelError, ModelFault, UserError
 from pytest_recode.models import Message, ModelContext, Reach, Reply, Tool, ToolCall, Usage
 from pytest_recode.models.chat_format import completion, reply_of
 from pytest_recode.models.litellm_ import LitellmModel, make
-from pytest_recode.models.retry import Failure, Retries
+from pytest_recode.models.retry import FailedTry, Retries
 from pytest_recode.records.ledger import FileLedger
 from pytest_recode.records.null_ledger import NullLedger
 from tests.chat_server import (
@@ -537,8 +537,8 @@ def test_what_another_worker_gives_up_is_not_waited_for_any_longer(tmp_path: Pat
 
 def test_an_address_without_a_connection_is_waited_for_less_long() -> None:
     retries = Retries(knocking=5.0)
-    refused = Failure(fault=ModelFault.CONNECTION, detail="", unreachable="Connection refused")
-    cut = Failure(fault=ModelFault.CONNECTION, detail="")
+    refused = FailedTry(fault=ModelFault.CONNECTION, detail="", unreachable="Connection refused")
+    cut = FailedTry(fault=ModelFault.CONNECTION, detail="")
     assert retries.pause(1, refused, 0.0) is not None
     assert retries.pause(1, refused, 4.0) is None
     assert retries.pause(1, cut, 4.0) is not None

@@ -12,7 +12,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.models import ModelContext
 from pytest_recode.models.litellm_ import check
 from pytest_recode.models.providers import glance
-from pytest_recode.models.table import Entry, Price, load_table, resolve
+from pytest_recode.models.table import ModelEntry, Price, load_table, resolve
 from pytest_recode.records.null_ledger import NullLedger
 
 
@@ -35,12 +35,12 @@ def refusal(name: str, **fields: Any) -> str:
 
 
 def test_a_name_that_nobody_lists_stands_for_itself() -> None:
-    assert resolve("openai/whatever", {}) == Entry(model="openai/whatever")
+    assert resolve("openai/whatever", {}) == ModelEntry(model="openai/whatever")
 
 
 def test_a_users_entry_comes_first_and_builds_on_the_model_that_it_names() -> None:
     table = {"gpt-5": {"model": "hosted_vllm/mine"}, "calm": {"model": "claude-opus-5.5", "params": {"temperature": 0}}}
-    assert resolve("gpt-5", table) == Entry(model="hosted_vllm/mine")
+    assert resolve("gpt-5", table) == ModelEntry(model="hosted_vllm/mine")
     calm = resolve("calm", table)
     assert calm.model == "anthropic/claude-opus-5-5"
     assert calm.params == {"max_tokens": 32_000, "temperature": 0}
@@ -69,8 +69,8 @@ def test_a_file_with_every_key(tmp_path: Path) -> None:
           context: 8192
         """,
     )
-    assert resolve("lab/llama", table) == Entry(model="hosted_vllm/llama")
-    assert resolve("full", table) == Entry(
+    assert resolve("lab/llama", table) == ModelEntry(model="hosted_vllm/llama")
+    assert resolve("full", table) == ModelEntry(
         model="openai/x",
         api_base="http://gpu.example:8000/v1",
         api_key_env="LAB_KEY",

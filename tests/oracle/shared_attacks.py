@@ -519,7 +519,7 @@ MEAN |= {
     f"imports the judge's {what}": f"    return 0.0\n\n{line} as judges\njudges.{what} = lambda *given, **named: None\n"
     for line, what in (
         ("from _recode.wire import messages", "finished"),
-        ("from _recode.setup import files", "write_files"),
+        ("from _recode.setup import task_files", "write_files"),
         ("from _recode.shared_grader import tampering_check", "TamperingCheck"),
         ("from _recode.shared_grader import runner", "Runner"),
     )

@@ -260,7 +260,7 @@ def test_a_grader_that_others_starve_is_no_fault_of_a_living_candidate(
 @pytest.mark.parametrize("end", [0.0, 14.3, 1003.7, 3e6 + 0.1])
 def test_samples_are_dense_where_they_are_new(end: float) -> None:
     ages = iter([n / 20 for n in range(20_000, 0, -1)])
-    history = starvation.History(lambda: Sample(end - (age := next(ages)), 1000 - age, 0.0, 2 * (1000 - age)))
+    history = starvation.SampleHistory(lambda: Sample(end - (age := next(ages)), 1000 - age, 0.0, 2 * (1000 - age)))
     for _ in range(20_000):
         samples = list(history.samples())
     assert len(samples) <= 130

@@ -47,8 +47,8 @@ def parts_of(value: Any) -> Any:
             yield from parts_of(item)
 
 
-def link() -> candidate_link.Link:
-    return candidate_link.Link(io.BytesIO(), io.BytesIO(), 1 << 20)
+def link() -> candidate_link.CandidateLink:
+    return candidate_link.CandidateLink(io.BytesIO(), io.BytesIO(), 1 << 20)
 
 
 names = st.sampled_from(

@@ -15,7 +15,7 @@ import pytest
 
 from pytest_recode.models import catalog
 from pytest_recode.records.transcript_turns import read_episode
-from pytest_recode.render.episode_text import View, painted, shown
+from pytest_recode.render.episode_text import ShownParts, painted, shown
 from pytest_recode.render.html.episode_view import episode_view
 from pytest_recode.render.html.withheld import Without
 from tests.chat_server import Answer, ChatServer, DeadServer, Request, fault, say, silent
@@ -132,7 +132,7 @@ def test_an_answer_that_the_provider_ended_early_is_the_reason_in_terminal_show_
     assert f"the last answer was not used: {reason} Reason less before you answer. (a larger `max_tokens`" in text
     [path] = (pytester.path / "out/episodes").glob("*.jsonl")
     played = read_episode(path)
-    assert f"the answer was not used; the model is told: {reason}" in painted(shown(played, View()), colour=False)
+    assert f"the answer was not used; the model is told: {reason}" in painted(shown(played, ShownParts()), colour=False)
     steps = episode_view("key", "a", "unsolved", "m", played, Without()).turns[0].steps
     assert [step.actions for step in steps] == [*["not usable, asked again at no step"] * 3, "not usable, cost a step"]
     assert all(step.error.startswith(reason) for step in steps)

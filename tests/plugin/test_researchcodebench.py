@@ -11,7 +11,7 @@ import pytest
 
 from pytest_recode.formats.researchcodebench import FORMAT
 from pytest_recode.records.transcript_turns import read_episode
-from pytest_recode.render.episode_text import View, painted, shown
+from pytest_recode.render.episode_text import ShownParts, painted, shown
 from pytest_recode.render.html.episode_view import episode_view
 from pytest_recode.render.html.withheld import Without
 from tests.chat_server import ChatServer, Request, say
@@ -128,7 +128,7 @@ def test_an_unsolved_answer_says_why(
     assert (NO_BLOCK in text) is (NO_BLOCK in message)
     [path] = (pytester.path / "out/episodes").glob("*.jsonl")
     played = read_episode(path)
-    page = painted(shown(played, View()), colour=False)
+    page = painted(shown(played, ShownParts()), colour=False)
     [target] = episode_view("key", "decay", "unsolved", "tiny-1", played, Without()).turns[0].targets or ()
     if NO_BLOCK in message:
         reason = message.partition(NO_BLOCK)[2]

@@ -46,7 +46,7 @@ def _may_define(tree: ast.Module, path: Sequence[str]) -> bool:
     bound |= {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
     if path[0] not in bound:
         return False
-    owner = source.definition(source.Source(text="", tree=tree), path[:1])
+    owner = source.definition(source.FileVersion(text="", tree=tree), path[:1])
     if len(path) == 1 or not isinstance(owner, ast.ClassDef) or owner.bases or owner.keywords or owner.decorator_list:
         return True
     return path[1].startswith("__") or path[1] in set(names_in(owner))

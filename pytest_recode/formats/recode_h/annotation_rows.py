@@ -23,7 +23,7 @@ _PATH = re.compile(RELATIVE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class AnnotationRow:
     """One line of the manifest. `line` counts from 1."""
 
     line: int
@@ -43,16 +43,16 @@ class Wrong:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Line:
+class _ManifestLine:
     """A line of the file. `fields` is None if it is not a JSON object; `row` is None if the line has a `fault` or is not to be run."""
 
     number: int
     fields: Mapping[str, Any] | None
-    row: Row | None = None
+    row: AnnotationRow | None = None
     fault: str = ""
 
 
-def rows(path: Path) -> Iterator[Row | Wrong]:
+def rows(path: Path) -> Iterator[AnnotationRow | Wrong]:
     """Yield each row with `if_test`, and a Wrong for each line that cannot be read, in the order of the file.
 
     If several rows have the same index, the first valid one keeps it; invalid rows and rows that are not to be run do not count.
@@ -77,7 +77,7 @@ def rows(path: Path) -> Iterator[Row | Wrong]:
             yield line.row
 
 
-def _lines(path: Path) -> Iterator[_Line]:
+def _lines(path: Path) -> Iterator[_ManifestLine]:
     """The lines that are not blank."""
     for number, data in enumerate(data_of(path, most=LARGEST).split(b"\n"), 1):
         if not data.strip():
@@ -85,12 +85,12 @@ def _lines(path: Path) -> Iterator[_Line]:
         fields = None
         try:
             fields = _object(path, number, decoded(path, data, number))
-            yield _Line(number=number, fields=fields, row=_row(path, number, fields))
+            yield _ManifestLine(number=number, fields=fields, row=_row(path, number, fields))
         except UserError as error:
-            yield _Line(number=number, fields=fields, fault=str(error))
+            yield _ManifestLine(number=number, fields=fields, fault=str(error))
 
 
-def _name(path: Path, line: _Line, taken: dict[int, int]) -> str:
+def _name(path: Path, line: _ManifestLine, taken: dict[int, int]) -> str:
     """The name of a line that cannot become a task: its annotation's, unless another line has that index, else its line number."""
     index = line.fields.get("index") if line.fields is not None else None
     if _is_index(index) and taken.setdefault(index, line.number) == line.number:
@@ -113,7 +113,7 @@ def _is_index(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
-def _row(path: Path, line: int, fields: Mapping[str, Any]) -> Row | None:
+def _row(path: Path, line: int, fields: Mapping[str, Any]) -> AnnotationRow | None:
     """The checked row, or None if `if_test` is false, without checking its other values."""
 
     def wrong(key: str, allowed: str) -> UserError:
@@ -142,7 +142,7 @@ def _row(path: Path, line: int, fields: Mapping[str, Any]) -> Row | None:
     named = isinstance(cases, list) and all(isinstance(case, str) and case.strip() for case in cases)
     if not isinstance(cases, list) or not named or not cases or len(set(cases)) != len(cases):
         raise wrong("test_cases", "a list of at least one test name, without duplicates")
-    return Row(
+    return AnnotationRow(
         line=line,
         index=index,
         repository=repository,

@@ -23,7 +23,7 @@ _SETS_UP = ("setUp", "setup_method", "setUpClass", "setup_class", "setUpModule",
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
+class TestFileNames:
     """The names in the test file. `modules`: dotted names by which the tests may import the target and canonical.py."""
 
     modules: frozenset[str]
@@ -31,7 +31,7 @@ class Names:
 
 
 @dataclass(slots=True, kw_only=True)
-class _File:
+class _TestFile:
     """The test file: the interfaces that its names refer to, its functions by name, and the set-up methods of its classes."""
 
     defined: Mapping[
@@ -43,13 +43,15 @@ class _File:
     set_up: dict[str, list[Function]] = field(default_factory=dict)  # by class
 
 
-def interfaces(cases: Sequence[str], tests: bytes, canonical: bytes, module: str, names: Names) -> dict[str, str]:
+def interfaces(
+    cases: Sequence[str], tests: bytes, canonical: bytes, module: str, names: TestFileNames
+) -> dict[str, str]:
     """The interface of each case, in the order of `cases`; `module` is the target's dotted name."""
     defined = _defined(canonical)
     tree = tree_of(tests)
     if tree is None or not defined:
         return dict.fromkeys(cases, module)
-    file = _File(defined=defined)
+    file = _TestFile(defined=defined)
     _read(file, tree, names)
     by_case = {}
     for case in cases:
@@ -58,7 +60,7 @@ def interfaces(cases: Sequence[str], tests: bytes, canonical: bytes, module: str
     return by_case
 
 
-def imported_from_target(tests: bytes, names: Names) -> set[str]:
+def imported_from_target(tests: bytes, names: TestFileNames) -> set[str]:
     """The names that the tests import from the target or from canonical.py, at the top level or in functions."""
     tree = tree_of(tests)
     imported: set[str] = set()
@@ -95,7 +97,7 @@ def _defined(canonical: bytes) -> dict[str, tuple[str, ...] | None]:
     return {name: methods for name, methods in definitions.items() if not name.startswith("_")} or definitions
 
 
-def _read(file: _File, tree: ast.Module, names: Names) -> None:
+def _read(file: _TestFile, tree: ast.Module, names: TestFileNames) -> None:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             base = imported_from(node, names.package)
@@ -122,7 +124,7 @@ def _read(file: _File, tree: ast.Module, names: Names) -> None:
             _assigned(file, node.targets[0].id, node.value, names)
 
 
-def _assigned(file: _File, name: str, value: ast.expr, names: Names) -> None:
+def _assigned(file: _TestFile, name: str, value: ast.expr, names: TestFileNames) -> None:
     """Record an assignment such as `module = importlib.import_module("target")` or `Model = module.Model`."""
     if isinstance(value, ast.Call):
         called = ast.unparse(value.func).rpartition(".")[2]
@@ -136,7 +138,7 @@ def _assigned(file: _File, name: str, value: ast.expr, names: Names) -> None:
         file.aliases[name] = referred
 
 
-def _referred_to(file: _File, node: ast.AST) -> str | None:
+def _referred_to(file: _TestFile, node: ast.AST) -> str | None:
     """The name of canonical.py that an expression refers to, or None."""
     if isinstance(node, ast.Name):
         return file.aliases.get(node.id)
@@ -145,7 +147,7 @@ def _referred_to(file: _File, node: ast.AST) -> str | None:
     return None
 
 
-def _interface_of(file: _File, case: str) -> str:
+def _interface_of(file: _TestFile, case: str) -> str:
     """The interface that a case refers to, dotted below the module; "" if there is none."""
     name = case.partition("[")[0]
     own = file.functions.get(name) or file.functions.get(name.rpartition("::")[2]) or []
@@ -157,13 +159,13 @@ def _interface_of(file: _File, case: str) -> str:
     return ""
 
 
-def _preference(file: _File, interface: str, count: int, test: str) -> tuple[bool, int, int, int]:
+def _preference(file: _TestFile, interface: str, count: int, test: str) -> tuple[bool, int, int, int]:
     last = interface.rpartition(".")[2]
     named = len(last) if last.strip("_").lower() in test.lower() else 0
     return "." in interface, named, count, -list(file.defined).index(interface.partition(".")[0])
 
 
-def _helpers(file: _File, own: Iterable[Function]) -> list[Function]:
+def _helpers(file: _TestFile, own: Iterable[Function]) -> list[Function]:
     """The set-up methods of a test's class, and all functions of the file that the test uses directly or indirectly."""
     pending = list(own)
     functions: dict[int, Function] = {id(helper): helper for helper in pending}
@@ -191,7 +193,7 @@ def _used(function: Function) -> Iterator[str]:
             yield node.attr
 
 
-def _objects(file: _File, functions: Iterable[Function]) -> dict[str, str]:
+def _objects(file: _TestFile, functions: Iterable[Function]) -> dict[str, str]:
     """Variables, including `self.x`, to which an instance of a class of canonical.py is assigned, with the class."""
     classes = {}
     for function in functions:
@@ -213,7 +215,7 @@ def _pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
             yield target, node.value
 
 
-def _references(file: _File, functions: Iterable[Function], objects: Mapping[str, str]) -> Iterator[str]:
+def _references(file: _TestFile, functions: Iterable[Function], objects: Mapping[str, str]) -> Iterator[str]:
     """Yield each interface that `functions` refer to; a variable with an instance counts as its class."""
     for function in functions:
         for node in ast.walk(function):

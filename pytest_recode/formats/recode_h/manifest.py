@@ -15,8 +15,8 @@ from pytest_recode.faults import UserError
 from pytest_recode.formats import Format, unreadable
 from pytest_recode.formats.document import text_of
 from pytest_recode.formats.links import refuse_links_out
-from pytest_recode.formats.recode_h.annotation_rows import Row, Wrong, rows
-from pytest_recode.formats.recode_h.cases import Names, bound, dotted, imported_from_target, interfaces
+from pytest_recode.formats.recode_h.annotation_rows import AnnotationRow, Wrong, rows
+from pytest_recode.formats.recode_h.cases import TestFileNames, bound, dotted, imported_from_target, interfaces
 from pytest_recode.formats.recode_h.repository import files_of
 from pytest_recode.formats.recode_h.script import SCRIPT, Script, read_script
 from pytest_recode.task import Beside, Environment, Files, Limits, Oracle, Parts, Task
@@ -58,7 +58,7 @@ def load(path: Path) -> tuple[Task, ...]:
     return tuple(tasks)
 
 
-def _task(manifest: Path, root: Path, row: Row) -> Task:
+def _task(manifest: Path, root: Path, row: AnnotationRow) -> Task:
     folder = root / FOLDERS / f"annotation_{row.index}"
     where = f"{manifest}:{row.line}"
     if not folder.is_dir():
@@ -119,7 +119,7 @@ def _beside(repository: Path, script: Script) -> Beside:
     return Beside(test=test, cwd=script.cwd, base=base if dotted(test, base) else ".", roots=roots)
 
 
-def read_parts(folder: Path, row: Row, canonical_at: str, beside: Beside) -> Parts:
+def read_parts(folder: Path, row: AnnotationRow, canonical_at: str, beside: Beside) -> Parts:
     """Read the files that the episode of one annotation uses. The file at the target's path on disk is never used.
 
     Raises `UserError`.
@@ -138,16 +138,18 @@ def read_parts(folder: Path, row: Row, canonical_at: str, beside: Beside) -> Par
     )
 
 
-def read_reference(folder: Path, row: Row, canonical_at: str, beside: Beside) -> Files:
+def read_reference(folder: Path, row: AnnotationRow, canonical_at: str, beside: Beside) -> Files:
     """The reference of `read_parts`, without reading the repository, which may be large. Raises `UserError`."""
     return {row.target: _reference(row, *_solution(folder, row, canonical_at, beside))}
 
 
-def _solution(folder: Path, row: Row, canonical_at: str, beside: Beside) -> tuple[bytes, bytes, Names]:
+def _solution(
+    folder: Path, row: AnnotationRow, canonical_at: str, beside: Beside
+) -> tuple[bytes, bytes, TestFileNames]:
     """canonical.py, the tests, and the names by which the tests import the target."""
     canonical, tests = (text_of(folder / name, most=LARGEST_TEXT).encode() for name in (CANONICAL, TESTS))
     package = dotted(beside.test, beside.base).rpartition(".")[0]
-    names = Names(modules=frozenset(_names((row.target, canonical_at), beside)), package=package)
+    names = TestFileNames(modules=frozenset(_names((row.target, canonical_at), beside)), package=package)
     return canonical, tests, names
 
 
@@ -159,7 +161,7 @@ def _names(paths: tuple[str, ...], beside: Beside) -> Iterator[str]:
                 yield name
 
 
-def _repository(root: Path, row: Row, hidden: Files) -> dict[str, bytes]:
+def _repository(root: Path, row: AnnotationRow, hidden: Files) -> dict[str, bytes]:
     """The files of the repository, without files that test.sh may have copied into it and without copies of the solution."""
     files = files_of(root, _MOST_REPOSITORY)
     solutions = {data.strip() for data in (*hidden.values(), files.get(row.target, b""))} - {
@@ -174,7 +176,7 @@ def _repository(root: Path, row: Row, hidden: Files) -> dict[str, bytes]:
     return dict(sorted({**visible, row.target: row.begins.encode(errors="surrogatepass")}.items()))
 
 
-def _reference(row: Row, canonical: bytes, tests: bytes, names: Names) -> bytes:
+def _reference(row: AnnotationRow, canonical: bytes, tests: bytes, names: TestFileNames) -> bytes:
     """canonical.py, preceded by `init_content` if the tests import names from the target that only `init_content` defines."""
     defined, defined_before = bound(canonical), bound(row.begins.encode(errors="surrogatepass"))
     if defined is None or defined_before is None or not (imported_from_target(tests, names) - defined) & defined_before:

@@ -32,7 +32,7 @@ _LINES = ("title", "arxiv_abs", "github_url", "venue", *_DATES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class PaperEntry:
     """One paper of `papers.yaml`. `facts` has its bibliographic data by the manifest's own keys; "" if a key is missing."""
 
     id: str
@@ -64,7 +64,7 @@ def load(path: Path) -> tuple[Task, ...]:
     return tuple(tasks)
 
 
-def _entry(document: Document, index: int, taken: set[str]) -> Entry:
+def _entry(document: Document, index: int, taken: set[str]) -> PaperEntry:
     fields = document.data[index]
     if not isinstance(fields, dict):
         raise wrong(document, (index,), fields, "a mapping with id and annotated_file_paths")
@@ -78,7 +78,7 @@ def _entry(document: Document, index: int, taken: set[str]) -> Entry:
     annotated = _paths(document, (index, "annotated_file_paths"), fields["annotated_file_paths"])
     if not annotated:
         raise fault(document, (index, "annotated_file_paths"), "annotated_file_paths: name at least one file")
-    return Entry(
+    return PaperEntry(
         id=name,
         annotated=annotated,
         context=_paths(document, (index, "context_file_paths"), fields.get("context_file_paths")),
@@ -125,7 +125,7 @@ def _name(document: Document, index: int, tasks: Sequence[Task]) -> str:
     return f"paper {index + 1} of {document.path.name}"
 
 
-def _tasks(document: Document, index: int, manifest: Path, root: Path, entry: Entry) -> Iterator[Task]:
+def _tasks(document: Document, index: int, manifest: Path, root: Path, entry: PaperEntry) -> Iterator[Task]:
     folder = root / entry.id
     refuse_links(root, *(f"{entry.id}/{path}" for path in (SCRIPT, *entry.annotated, *entry.context)))
     if not folder.is_dir():
@@ -157,7 +157,7 @@ def _tasks(document: Document, index: int, manifest: Path, root: Path, entry: En
             yield _task(manifest, folder, entry, path, block)
 
 
-def _task(manifest: Path, folder: Path, entry: Entry, path: str, block: Block) -> Task:
+def _task(manifest: Path, folder: Path, entry: PaperEntry, path: str, block: Block) -> Task:
     facts = entry.facts
     return Task(
         id=f"{entry.id}/{block.name.replace('::', ':').strip()}",

@@ -77,7 +77,7 @@ def _silence() -> None:
     sys.stderr = os.fdopen(2, "w", closefd=False)
 
 
-class _Module:
+class _RequestedModule:
     """A module named in a request. It is imported when the request is answered, so that an exception of the import is
     the answer."""
 
@@ -94,7 +94,7 @@ class _ImportFailed(Exception):
 
 
 def _loaded(value: Any) -> Any:
-    if type(value) is not _Module:
+    if type(value) is not _RequestedModule:
         return value
     try:
         return importlib.import_module(value.name)
@@ -112,7 +112,7 @@ class _Server:
         self.callbacks: dict[int, callbacks.Callback] = {}
         self.count = 0
         self.process = os.getpid()
-        self.turns = candidate_turns.Turns()
+        self.turns = candidate_turns.CandidateTurns()
         self.sequence = frames.NO_SEQUENCE
 
     def serve(self) -> None:
@@ -188,7 +188,7 @@ class _Server:
             if not hasattr(target, "__path__"):
                 raise
             try:
-                return _loaded(_Module(full))
+                return _loaded(_RequestedModule(full))
             except _ImportFailed as failed:
                 if not isinstance(failed.error, ModuleNotFoundError) or failed.error.name != full:
                     raise
@@ -268,7 +268,7 @@ class _Server:
     def resolve(self, items: list[Any]) -> Any:
         kind, number = items[0], items[1]
         if kind == "module":
-            return _Module(number)
+            return _RequestedModule(number)
         if kind == "callback":
             if number not in self.callbacks:  # a function that is passed twice is one object here, too
                 self.callbacks[number] = callbacks.Callback(self, number, items[2] if len(items) > 2 else None)

@@ -19,31 +19,31 @@ from contextlib import contextmanager
 NO_CALL = "a function of the test can be called only while a call of the test is running"
 
 
-class Turn:
+class CandidateTurn:
     """A request, or a call of a function of the test. `runs`: whether code under test runs that answers a request."""
 
     def __init__(self, runs: bool) -> None:
         self.runs = runs
 
 
-class Turns:
+class CandidateTurns:
     """The open requests and the open calls of functions of the test, the innermost last."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._open: list[Turn] = []
-        self._waiting: deque[Turn] = deque()  # in this order, so that each thread gets its turn
+        self._open: list[CandidateTurn] = []
+        self._waiting: deque[CandidateTurn] = deque()  # in this order, so that each thread gets its turn
         self._writer = 0  # the thread that encodes and sends a message
 
-    def start_request(self) -> Turn:
-        turn = Turn(runs=True)
+    def start_request(self) -> CandidateTurn:
+        turn = CandidateTurn(runs=True)
         with self._changed:
             self._open.append(turn)
             self._changed.notify_all()
         return turn
 
     @contextmanager
-    def answer_to(self, turn: Turn) -> Iterator[None]:
+    def answer_to(self, turn: CandidateTurn) -> Iterator[None]:
         """Wait until the functions of the test have returned that threads of this request have called, and hold the
         pipe for its answer."""
         with self._changed:
@@ -62,7 +62,7 @@ class Turns:
 
         Raises `RuntimeError` where no request is being answered.
         """
-        turn = Turn(runs=False)
+        turn = CandidateTurn(runs=False)
         with self._changed:
             if self._writer == threading.get_ident():
                 raise RuntimeError(NO_CALL)  # by a property that is read for the message

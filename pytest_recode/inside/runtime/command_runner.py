@@ -28,7 +28,7 @@ _COMPLETE = b"."  # written after an answer, so that an incomplete one is detect
 _FIRST = ("first", "container")
 
 
-class Result(NamedTuple):
+class CommandStatus(NamedTuple):
     """`status`: as in `subprocess`, negative for a signal. `output`: stdout and stderr as one stream; above the limit the
     middle is cut out. `timed_out`: whether it was killed when its time was up."""
 
@@ -39,13 +39,13 @@ class Result(NamedTuple):
 
 class _Settings(NamedTuple):
     kind: str
-    limits: monitor.Limits
+    limits: monitor.LaunchLimits
 
 
-_settings = _Settings("plain", monitor.Limits(2048, 512, 128, True))
+_settings = _Settings("plain", monitor.LaunchLimits(2048, 512, 128, True))
 
 
-def configure(kind: str, limits: monitor.Limits) -> None:
+def configure(kind: str, limits: monitor.LaunchLimits) -> None:
     """Set how commands are isolated. Called by the sandbox, once, before the program runs."""
     global _settings
     _settings = _Settings(kind, limits)
@@ -59,7 +59,7 @@ def run(
     seconds: float,
     output_limit: int,
     env: Mapping[str, str] | None = None,
-) -> Result:
+) -> CommandStatus:
     """Run `argv` (looked up on PATH) to its end, or for `seconds`. Afterwards no process that it started is left.
 
     Its standard input is empty; `output_limit` bytes of stdout and stderr are collected. A command that cannot be started
@@ -142,13 +142,13 @@ def _work(work: Callable[[], bytes], answer: int) -> None:
         os._exit(0)
 
 
-def _result(ending: dict[str, str], collected: _Output, timed_out: bool) -> Result:
+def _result(ending: dict[str, str], collected: _Output, timed_out: bool) -> CommandStatus:
     if "fault" in ending and not timed_out:
         raise OSError(ending["fault"])
     status = int(ending.get("status", -signal.SIGKILL))
     if "killed" in ending:
         collected.note(f"[killed: {ending['killed']}]\n")
-    return Result(-signal.SIGKILL if timed_out else status, collected.bytes(), timed_out)
+    return CommandStatus(-signal.SIGKILL if timed_out else status, collected.bytes(), timed_out)
 
 
 def _follow(output: int, report: int, collected: _Output, deadline: float) -> tuple[dict[str, str], bool]:

@@ -51,7 +51,7 @@ def run(setup: dict[str, Any], install: fork_server.Install) -> None:
 
 def _serve(setup: dict[str, Any], main: launch.Main, reader: int, writer: int, report: int) -> None:
     fork_server.settle()
-    limits = monitor.Limits(**setup["limits"])
+    limits = monitor.LaunchLimits(**setup["limits"])
     _report(report, {"ready": True})
     if not os.read(reader, 1):
         return
@@ -66,7 +66,7 @@ def _serve(setup: dict[str, Any], main: launch.Main, reader: int, writer: int, r
     os._exit(0)
 
 
-def _run_below(main: launch.Main, reader: int, writer: int, report: int, limits: monitor.Limits) -> str:
+def _run_below(main: launch.Main, reader: int, writer: int, report: int, limits: monitor.LaunchLimits) -> str:
     before = _kills()
     signal.pthread_sigmask(signal.SIG_BLOCK, monitor.WAKING)
     base = linux_isolation.address_space()
@@ -105,17 +105,17 @@ def _ended_check(reader: int, writer: int) -> Callable[[], bool]:
     return gone
 
 
-def _run_here(main: launch.Main, reader: int, writer: int, limits: monitor.Limits) -> str:
+def _run_here(main: launch.Main, reader: int, writer: int, limits: monitor.LaunchLimits) -> str:
     reader, writer = launch.wire_on_3_and_4(reader, writer)
     launch.shield("container", limits)
     return f"exited with status {launch.call(main, reader, writer)}"
 
 
-def _own_group() -> control_group.Group:
+def _own_group() -> control_group.JoinedGroup:
     """The container's own."""
     for path in _USED:
         try:
-            return control_group.Group((), cpu=os.open(path, os.O_RDONLY), with_monitor=True)
+            return control_group.JoinedGroup((), cpu=os.open(path, os.O_RDONLY), with_monitor=True)
         except OSError:
             continue
     return control_group.NONE

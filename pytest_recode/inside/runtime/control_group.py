@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Optional, Tuple
 
 
-class Group(NamedTuple):
+class JoinedGroup(NamedTuple):
     """Open files of the launch's control group. `join` writes to `joins`; the others are None if there is no such file.
 
     `kills`: counts the processes killed for memory; `cpu`: the CPU time of all processes.
@@ -26,7 +26,7 @@ class Group(NamedTuple):
     with_monitor: bool = False  # whether the process that monitors the launch is in it, too
 
     @classmethod
-    def of(cls, files: Sequence[int], counts: Sequence[str]) -> Group:
+    def of(cls, files: Sequence[int], counts: Sequence[str]) -> JoinedGroup:
         """`counts`: the fields of the first of the `files`."""
         numbers = {name: files[n] for n, name in enumerate(counts)}
         return cls(tuple(files[len(counts) :]), kills=numbers.get("kills"), cpu=numbers.get("cpu"))
@@ -59,4 +59,4 @@ class Group(NamedTuple):
         return seconds - time.process_time() if self.with_monitor else seconds
 
 
-NONE = Group(())
+NONE = JoinedGroup(())

@@ -20,7 +20,7 @@ from typing import Any, Optional
 from . import control_group, launch, linux_isolation, monitor, removal
 
 KEEPER_SECONDS = 5.0  # how long a keeper may take to end its processes before it is killed
-Second = Callable[[int, int, monitor.Limits], None]
+Second = Callable[[int, int, monitor.LaunchLimits], None]
 """Called in a fork, with a control socket and a file: becomes a second parent and does not return."""
 
 
@@ -82,14 +82,14 @@ class Parent:
             return False
         order = json.loads(data)
         if "launch" in order:
-            job = self._launch(order["launch"], wires, monitor.Limits(**order["limits"]))
+            job = self._launch(order["launch"], wires, monitor.LaunchLimits(**order["limits"]))
             self._jobs[job.report] = job
             poll.register(job.report, select.POLLIN)
         elif "prepare" in order:
             self._reap_others()
             pid = os.fork()
             if pid == 0:
-                self._second(wires[0], wires[1], monitor.Limits(**order["limits"]))
+                self._second(wires[0], wires[1], monitor.LaunchLimits(**order["limits"]))
             self._seconds[order["prepare"]] = pid
             for fd in wires:
                 os.close(fd)
@@ -105,9 +105,9 @@ class Parent:
                     self._end(job)
         return True
 
-    def _launch(self, number: int, files: list[int], limits: monitor.Limits) -> _Job:
+    def _launch(self, number: int, files: list[int], limits: monitor.LaunchLimits) -> _Job:
         wire = files[0]
-        group = control_group.Group.of(files[1:], limits.counts)
+        group = control_group.JoinedGroup.of(files[1:], limits.counts)
         report, reporter = os.pipe()
         watched, hold = (None, None) if self._namespaces else os.pipe()
         pid = os.fork()

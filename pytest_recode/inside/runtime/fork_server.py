@@ -187,9 +187,9 @@ def _alone(control: socket.socket, main: launch.Main) -> None:
     if not data:
         return
     order = json.loads(data)
-    number, wire, limits = order["launch"], wires[0], monitor.Limits(**order["limits"])
+    number, wire, limits = order["launch"], wires[0], monitor.LaunchLimits(**order["limits"])
 
-    group = control_group.Group.of(wires[1:], limits.counts)
+    group = control_group.JoinedGroup.of(wires[1:], limits.counts)
 
     def report_start(report: int, key: str, rest: str) -> None:
         fault = {"how": "", "fault": rest} if key == "fault" else {}
@@ -231,14 +231,19 @@ def _alone(control: socket.socket, main: launch.Main) -> None:
 def _serve(control: socket.socket, main: launch.Main, prepare: Optional[Prepare], namespaces: bool) -> None:
     """Serve until the host closes the socket. `prepare`: what a second parent calls; None where this is one."""
 
-    def second(control: int, data: int, limits: monitor.Limits) -> None:
+    def second(control: int, data: int, limits: monitor.LaunchLimits) -> None:
         _second(control, data, main, prepare, namespaces, limits)
 
     fork_loop.Parent(control, main, second, namespaces).serve()
 
 
 def _second(
-    control_fd: int, data: int, main: launch.Main, prepare: Optional[Prepare], namespaces: bool, limits: monitor.Limits
+    control_fd: int,
+    data: int,
+    main: launch.Main,
+    prepare: Optional[Prepare],
+    namespaces: bool,
+    limits: monitor.LaunchLimits,
 ) -> None:
     """In a fork of the warm parent: become a second parent, in a directory of its own. Does not return."""
     user = unprivileged.of_this_process(limits.users)

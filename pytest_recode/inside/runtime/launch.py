@@ -39,7 +39,9 @@ def write_report(report: int, key: str, rest: str) -> None:
 # With namespaces
 
 
-def start_namespaced(main: Main, wire: int, report: int, limits: monitor.Limits, group: control_group.Group) -> None:
+def start_namespaced(
+    main: Main, wire: int, report: int, limits: monitor.LaunchLimits, group: control_group.JoinedGroup
+) -> None:
     """In a fork of the warm parent: enter namespaces, start the cell, end this process."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -62,7 +64,7 @@ def start_namespaced(main: Main, wire: int, report: int, limits: monitor.Limits,
         _fail(report, exc)
 
 
-def _first(main: Main, wire: int, report: int, limits: monitor.Limits, group: control_group.Group) -> None:
+def _first(main: Main, wire: int, report: int, limits: monitor.LaunchLimits, group: control_group.JoinedGroup) -> None:
     """The cell, first process of the pid namespace: mounts, starts the payload and monitors it."""
     try:
         linux_isolation.close_all_but(0, 1, 2, wire, report, *group.files())
@@ -98,7 +100,7 @@ def _first(main: Main, wire: int, report: int, limits: monitor.Limits, group: co
         _fail(report, exc)
 
 
-def _mounts(limits: monitor.Limits) -> None:
+def _mounts(limits: monitor.LaunchLimits) -> None:
     """Mount a new /proc and /dev/pts, and one new tmpfs for every directory that can be written."""
     quiet = linux_isolation.MS_NOSUID | linux_isolation.MS_NODEV
     linux_isolation.mount("devpts", "/dev/pts", "devpts", quiet, "newinstance,ptmxmode=0666,mode=620")
@@ -107,7 +109,7 @@ def _mounts(limits: monitor.Limits) -> None:
     linux_isolation.mount("proc", "/proc", "proc", quiet | linux_isolation.MS_NOEXEC)
 
 
-def fresh_tmp(limits: monitor.Limits) -> None:
+def fresh_tmp(limits: monitor.LaunchLimits) -> None:
     """Mount an empty /tmp in this mount namespace and change to a working directory in it."""
     quiet = linux_isolation.MS_NOSUID | linux_isolation.MS_NODEV
     mounts = [(path, os.open(path, os.O_PATH), os.path.isdir(path)) for path in limits.visible]
@@ -131,7 +133,7 @@ def fresh_tmp(limits: monitor.Limits) -> None:
 
 
 def start_plain(
-    main: Main, wire: int, report: int, watched: int, limits: monitor.Limits, group: control_group.Group
+    main: Main, wire: int, report: int, watched: int, limits: monitor.LaunchLimits, group: control_group.JoinedGroup
 ) -> None:
     """In a fork of the warm parent, the keeper of this launch: start the payload, and end everything that it left.
 
@@ -176,7 +178,7 @@ def start_plain(
         _fail(report, exc)
 
 
-def own_directory(limits: monitor.Limits, user: unprivileged.User | None) -> None:
+def own_directory(limits: monitor.LaunchLimits, user: unprivileged.User | None) -> None:
     """Create the directories of a launch without namespaces, for `user`, and change to the working directory and to that for temporary files."""
     for name in ("work", "tmp", "tmp/home", ""):
         path = f"{limits.directory}/{name}"
@@ -197,7 +199,7 @@ def run_payload(
     reader: int,
     writer: int,
     report: int,
-    limits: monitor.Limits,
+    limits: monitor.LaunchLimits,
     base: int,
     *,
     jail_kind: str,
@@ -255,7 +257,7 @@ def _above(fd: int) -> int:
     return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 5)
 
 
-def shield(jail_kind: str, limits: monitor.Limits) -> None:
+def shield(jail_kind: str, limits: monitor.LaunchLimits) -> None:
     """Protect a persistent program from the commands that it starts by `command_runner.run`."""
     runner: Any = sys.modules[f"{__package__}.command_runner"]
     linux_isolation.dumpable(False)

@@ -26,7 +26,7 @@ ASKED = signal.SIGUSR1
 WAKING = [signal.SIGCHLD, signal.SIGTERM, ASKED]  # a child has ended; check whether to end; say how long it had to wait
 
 
-class Limits(NamedTuple):
+class LaunchLimits(NamedTuple):
     """What one launch may use: MiB, and a number of processes. `persistent` as in `Program`."""
 
     memory_mb: int
@@ -41,12 +41,12 @@ class Limits(NamedTuple):
 
 def watch(
     pid: int,
-    limits: Limits,
+    limits: LaunchLimits,
     pids: Callable[[], list[int]],
     *,
     gone: Callable[[], bool] | None = None,
     user: unprivileged.User | None = None,
-    group: control_group.Group = control_group.NONE,
+    group: control_group.JoinedGroup = control_group.NONE,
     answer: Callable[[str], None],
 ) -> str:
     """Wait for the payload to end and reap all children. Returns how it ended, "" if `gone` became true first.
@@ -57,7 +57,7 @@ def watch(
     `command_runner` limits each of its commands, and the kernel kills a command first.
     """
     first = None if limits.directory else pid
-    history = starvation.History(lambda: starvation.measure(pids, first, group.cpu_seconds))
+    history = starvation.SampleHistory(lambda: starvation.measure(pids, first, group.cpu_seconds))
     while True:
         woken = signal.sigtimedwait(WAKING, POLL_SECONDS)
         if woken is not None and _is_question(woken):
@@ -84,7 +84,7 @@ def _is_question(woken: signal.struct_siginfo) -> bool:
     return woken.si_pid in (0, os.getppid())  # 0: from outside the namespace
 
 
-def past(limits: Limits, pids: Callable[[], list[int]]) -> str:
+def past(limits: LaunchLimits, pids: Callable[[], list[int]]) -> str:
     """Describe the limit that these processes together exceed, or ""."""
     if len(pids()) > limits.pids:
         return f"too many processes ({limits.pids})"
@@ -98,12 +98,12 @@ def past(limits: Limits, pids: Callable[[], list[int]]) -> str:
     return ""
 
 
-def most_files(limits: Limits) -> int:
+def most_files(limits: LaunchLimits) -> int:
     """The number of files and directories of a launch: each takes a kilobyte of kernel memory."""
     return limits.disk_mb * INODES_PER_MIB + 1024
 
 
-def files_past(limits: Limits) -> bool:
+def files_past(limits: LaunchLimits) -> bool:
     """Whether there are too many files, where a tmpfs cannot be mounted with a limit (bwrap's own)."""
     for path in ("/tmp", "/dev/shm"):
         try:

@@ -52,7 +52,7 @@ def used(samples: Sequence[Sample], since: float) -> Optional[float]:
     return samples[-1].used - before[-1]
 
 
-class History:
+class SampleHistory:
     """The samples of one launch: the newest ones densely, older ones apart by at most a fifth of their age."""
 
     def __init__(self, measure: Callable[[], Optional[Sample]]) -> None:

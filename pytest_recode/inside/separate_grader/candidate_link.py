@@ -32,14 +32,14 @@ class CandidateLost(Exception):
     test catches this."""
 
 
-class Link:
+class CandidateLink:
     """The connection of one case to the candidate. If `failure` is set at the end, the case fails whatever the test did."""
 
     def __init__(self, reader: Any, writer: Any, limit: int) -> None:
         self.fill = frames.filler(reader)
         self.put = frames.putter(writer)
         self.limit = limit
-        self.turns = turns.Turns()
+        self.turns = turns.GraderTurns()
         self.case = 0
         self.function_count = 0  # numbers of functions are never reused
         self.torn = False  # whether the test stopped waiting for an answer: nothing that follows can be read
@@ -51,7 +51,7 @@ class Link:
 
     def after_fork(self) -> None:
         """Belong to this process, in which the tests run from now on."""
-        self.turns = turns.Turns()
+        self.turns = turns.GraderTurns()
 
     def start_case(self) -> None:
         """Forget everything about the previous case."""
@@ -96,7 +96,7 @@ class Link:
         except turns.Closed:
             raise handles.TestFault("a thread of a test uses the candidate after the test has ended") from None
 
-    def answer_to(self, op: str, arguments: dict[str, Any], turn: turns.Request) -> Any:
+    def answer_to(self, op: str, arguments: dict[str, Any], turn: turns.OpenRequest) -> Any:
         drop, self.dropped = self.dropped, []
         if op == "get":
             module = arguments["target"]._recode_name if isinstance(arguments["target"], handles.RemoteModule) else ""
@@ -158,7 +158,7 @@ class Link:
         self.disconnected = text
         return CandidateLost(text)
 
-    def serve(self, answer: dict[str, Any], turn: turns.Request) -> dict[str, Any]:
+    def serve(self, answer: dict[str, Any], turn: turns.OpenRequest) -> dict[str, Any]:
         """Run the function of the test that the candidate calls back."""
         number, args, kwargs = (answer.get(name) for name in ("callback", "args", "kwargs"))
         function = self.functions.get(number) if type(number) is int else None

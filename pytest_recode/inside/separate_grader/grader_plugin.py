@@ -94,7 +94,7 @@ class Plugin:
         # Now: later, an answer of the candidate's could make an import fail
         if problem := reference_fixture.import_problem(self.interfaces):
             pytest.fail(problem, pytrace=False)
-        return reference_fixture.Reference()
+        return reference_fixture.ReferenceModules()
 
     @pytest.fixture
     def rng(self, request: pytest.FixtureRequest) -> Any:

@@ -29,7 +29,7 @@ class TestFault(Exception):
 
 
 class Link(Protocol):
-    """The part of `candidate_link.Link` that handles use."""
+    """The part of `candidate_link.CandidateLink` that handles use."""
 
     case: int
     dropped: list[int]

@@ -117,7 +117,9 @@ def main(reader: Any, writer: Any) -> None:
     hooks = _has_conftest(start["tests"])
     resumes = bool(_suspended) and _suspended[0][0] == directory and not hooks
     plugin = _suspended[0][2] if resumes else grader_plugin.Plugin()
-    plugin.configure(candidate_link.Link(reader, writer, start["limit"]), start, several=start["several"] and not hooks)
+    plugin.configure(
+        candidate_link.CandidateLink(reader, writer, start["limit"]), start, several=start["several"] and not hooks
+    )
     if any(b"numpy" in data for files in (start["tests"], start["reference"]) for data in files.values()):
         with contextlib.suppress(ImportError):  # the tests' own import will report it
             importlib.import_module("numpy.random")

@@ -20,7 +20,7 @@ from typing import Any
 from . import handles
 
 
-class Reference:
+class ReferenceModules:
     """The `reference` fixture: its attributes are the authors' own modules."""
 
     def __getattr__(self, name: str) -> Any:
@@ -39,11 +39,11 @@ def import_interface(name: str) -> None:
     parts = name.split(".")
     if importlib.util.find_spec(parts[0]) is None:
         return  # not a module of the reference: a test that needs it will fail
-    module = getattr(Reference(), parts[0])
+    module = getattr(ReferenceModules(), parts[0])
     for part in parts[1:]:
         try:
             module = getattr(module, part, None)
-        except Exception as error:  # as in `Reference`
+        except Exception as error:  # as in `ReferenceModules`
             raise handles.TestFault(
                 f"the reference's {name} cannot be imported: {type(error).__name__}: {error}"
             ) from error

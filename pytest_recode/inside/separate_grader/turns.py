@@ -18,13 +18,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class Turns:
+class GraderTurns:
     """The open requests of one link, the innermost last. Only the innermost one uses the pipe."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._open: list[Request] = []
-        self._waiting: deque[Request] = deque()  # in this order, so that each thread gets its turn
+        self._open: list[OpenRequest] = []
+        self._waiting: deque[OpenRequest] = deque()  # in this order, so that each thread gets its turn
         self._process = os.getpid()
         self._closed = False
 
@@ -33,14 +33,14 @@ class Turns:
         return os.getpid() == self._process
 
     @contextmanager
-    def request(self) -> Iterator[Request]:
+    def request(self) -> Iterator[OpenRequest]:
         """Wait until the candidate expects a request, and hold the pipe until its answer has arrived.
 
         Raises `Closed` between two cases.
         """
         thread = threading.get_ident()
         with self._changed:
-            request = Request(thread, sum(each.thread == thread for each in self._open))
+            request = OpenRequest(thread, sum(each.thread == thread for each in self._open))
             self._waiting.append(request)
             self._changed.wait_for(lambda: self._waiting[0] is request and self._is_expected())
             self._waiting.popleft()
@@ -59,7 +59,7 @@ class Turns:
         return not self._open or self._open[-1].calls_test
 
     @contextmanager
-    def function_of_test(self, request: Request) -> Iterator[None]:
+    def function_of_test(self, request: OpenRequest) -> Iterator[None]:
         """Let other requests use the pipe while a function of the test runs, and wait until they have ended."""
         with self._changed:
             request.calls_test = True
@@ -87,7 +87,7 @@ class Closed(Exception):
     """A request between two cases."""
 
 
-class Request:
+class OpenRequest:
     """One request, from its start until its answer. `depth`: in how many requests of the same thread it is nested."""
 
     def __init__(self, thread: int, depth: int) -> None:

@@ -119,7 +119,7 @@ def _run(order: dict[str, Any], report: Report, seed: int) -> None:
     (directory / order["cwd"]).mkdir(parents=True, exist_ok=True)
     os.chdir(directory / order["cwd"])
     importlib.invalidate_caches()
-    plugin = _Plugin(order, report, seed, hidden, directory)
+    plugin = _InRepoPlugin(order, report, seed, hidden, directory)
     for name in [name for name in os.environ if name.startswith("PYTEST_")]:
         del os.environ[name]
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
@@ -150,7 +150,7 @@ def _is_installed(top: str) -> bool:
     return importlib.machinery.PathFinder.find_spec(top) is not None
 
 
-class _Plugin:
+class _InRepoPlugin:
     def __init__(
         self, order: dict[str, Any], report: Report, seed: int, hidden: memory_modules.HiddenModules, directory: Path
     ) -> None:
@@ -239,17 +239,17 @@ class _Plugin:
 class _HiddenFile(pytest.File):
     """Replaces the file that pytest was started with."""
 
-    plugin: _Plugin
+    plugin: _InRepoPlugin
 
     def collect(self) -> Any:
         plugin = self.plugin
-        module = _Module.from_parent(self, path=plugin.directory / plugin.test, nodeid=plugin.test)
+        module = _InRepoModule.from_parent(self, path=plugin.directory / plugin.test, nodeid=plugin.test)
         module.plugin = plugin
         yield module
 
 
-class _Module(pytest.Module):
-    plugin: _Plugin
+class _InRepoModule(pytest.Module):
+    plugin: _InRepoPlugin
 
     def collect(self) -> Any:
         plugin = self.plugin

@@ -19,13 +19,13 @@ def assert_equivalent(actual: Any, expected: Any, **how: Any) -> None:
     __tracebackhide__ = True
     try:
         header, buffers = codec.dump(actual, lambda value: [f"{type(value).__module__}.{type(value).__qualname__}"])
-        plain = codec.parse(header, b"".join(buffers), lambda names: _Opaque(names[0]))
+        plain = codec.parse(header, b"".join(buffers), lambda names: _OpaquePart(names[0]))
     except codec.WireError as error:
         raise equivalence.Mismatch("protocol", f"result cannot be compared: {error}") from None
     equivalence.assert_equivalent(plain, expected, **how)
 
 
-class _Opaque:
+class _OpaquePart:
     _recode_opaque = True
 
     def __init__(self, name: str) -> None:

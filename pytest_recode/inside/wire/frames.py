@@ -42,7 +42,7 @@ class Frame(NamedTuple):
     body: int
 
 
-class Connection(Protocol):
+class HostPipe(Protocol):
     """The host's end of a pipe (see `pytest_recode/sandboxes`)."""
 
     def send(self, data: bytes | memoryview, deadline: float) -> None: ...
@@ -135,10 +135,10 @@ def _dict(message: Any) -> dict[str, Any]:
     return message
 
 
-# --- on the host: a Connection, with a deadline (`time.monotonic()`)
+# --- on the host: a HostPipe, with a deadline (`time.monotonic()`)
 
 
-def connection_filler(connection: Connection, deadline: float) -> Fill:
+def connection_filler(connection: HostPipe, deadline: float) -> Fill:
     """Read from a connection. Raises `EOFError` when the program has ended, `TimeoutError` at the deadline."""
 
     def fill(view: memoryview) -> None:
@@ -153,7 +153,7 @@ def connection_filler(connection: Connection, deadline: float) -> Fill:
 
 
 def send_message(
-    connection: Connection,
+    connection: HostPipe,
     message: Any,
     deadline: float,
     kind: bytes = TO_HOST,
@@ -167,6 +167,6 @@ def send_message(
     )
 
 
-def receive_message(connection: Connection, limit: int, deadline: float) -> dict[str, Any]:
+def receive_message(connection: HostPipe, limit: int, deadline: float) -> dict[str, Any]:
     fill = connection_filler(connection, deadline)
     return _dict(fill_message(fill, fill_prefix(fill, limit)))

@@ -37,7 +37,7 @@ class TaskDirectory(pytest.Directory):
         yield from _given(self, self.path / self.manifest)
 
 
-class Part(pytest.Directory):
+class PartDirectory(pytest.Directory):
     """A directory that belongs to a manifest above it, so that it contains no ordinary tests."""
 
     of_tasks = True
@@ -60,11 +60,11 @@ class Part(pytest.Directory):
 
 
 def belongs(parent: pytest.Collector, path: Path, manifest: Path) -> pytest.Collector | None:
-    """The Part for `path`; None if the format does not claim it, because other projects may have a file of the manifest's name."""
+    """The PartDirectory for `path`; None if the format does not claim it, because other projects may have a file of the manifest's name."""
     task_format = run_of(parent.config).registry.format(manifest.name)
     if task_format is None or task_format.owns is None or not task_format.owns(manifest, path):
         return None
-    part: pytest.Collector = Part.from_parent(parent, path=path, manifest=manifest)
+    part: pytest.Collector = PartDirectory.from_parent(parent, path=path, manifest=manifest)
     return part
 
 

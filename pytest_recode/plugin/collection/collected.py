@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, kw_only=True)
-class Collected:
+class CollectedTasks:
     """Filled while pytest collects; complete when the first item runs."""
 
     tasks: dict[str, Path] = field(default_factory=dict)

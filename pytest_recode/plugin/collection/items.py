@@ -160,14 +160,14 @@ class EpisodeItem(RecodeItem):
             self.add_marker(pytest.mark.skip(reason=reason))
 
     def runtest(self) -> None:
-        from pytest_recode.episode.assembly import Plan
+        from pytest_recode.episode.assembly import EpisodePlan
         from pytest_recode.episode.player import play
         from pytest_recode.episode.setup import check_setup
         from pytest_recode.records.transcript import name
         from pytest_recode.task import digest
 
         run = run_of(self.config)
-        plan = Plan(
+        plan = EpisodePlan(
             nodeid=self.nodeid,
             task=self.task,
             model=self.model,

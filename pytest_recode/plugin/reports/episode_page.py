@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EpisodePage:
+class PageFile:
     """A page as a file of its own: HTML, or plain text. `extension` has no dot."""
 
     content: str
@@ -27,7 +27,7 @@ class EpisodePage:
         return self.extension == "html"
 
 
-def episode_page(transcript: Path, files: RunFiles) -> EpisodePage:
+def episode_page(transcript: Path, files: RunFiles) -> PageFile:
     """The page of an episode as in `pytest-recode html`; without Jinja, the text of `pytest-recode show`.
 
     A transcript that cannot be read becomes a page that says why.
@@ -39,14 +39,14 @@ def episode_page(transcript: Path, files: RunFiles) -> EpisodePage:
     except UserError as error:
         return _text(f"There is no page of this episode: {error}\n")
     if importlib.util.find_spec("jinja2") is None:
-        from pytest_recode.render.episode_text import View, painted, shown
+        from pytest_recode.render.episode_text import ShownParts, painted, shown
 
-        return _text(painted(shown(played, View()), colour=False))
-    return EpisodePage(content=_page(played), mime_type="text/html", extension="html")
+        return _text(painted(shown(played, ShownParts()), colour=False))
+    return PageFile(content=_page(played), mime_type="text/html", extension="html")
 
 
-def _text(content: str) -> EpisodePage:
-    return EpisodePage(content=content, mime_type="text/plain", extension="txt")
+def _text(content: str) -> PageFile:
+    return PageFile(content=content, mime_type="text/plain", extension="txt")
 
 
 def _page(played: PlayedEpisode) -> str:

@@ -13,7 +13,7 @@ from pytest_recode.plugin.run import terminal
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_recode.feedback.human_researcher import Ask, Request, Words
+    from pytest_recode.feedback.human_researcher import Ask, FeedbackRequest, Words
 
 LOG = logging.getLogger("pytest_recode")
 ASKED = pytest.StashKey[bool]()
@@ -25,7 +25,7 @@ def ask(who: str, config: pytest.Config, out: Path) -> Ask | None:
     if who == "person":
         from pytest_recode.feedback.dialogue import dialogue
 
-        def in_terminal(request: Request) -> Words:
+        def in_terminal(request: FeedbackRequest) -> Words:
             first = ASKED not in config.stash
             config.stash[ASKED] = True
             draft = out / "feedback" / f"{request.name}.said.json"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pytest_recode.faults import SandboxError
 
 if TYPE_CHECKING:
-    from pytest_recode.plugin.collection.collected import Collected
+    from pytest_recode.plugin.collection.collected import CollectedTasks
     from pytest_recode.plugin.collection.registry import Registry
     from pytest_recode.sandboxes import Sandbox, SandboxContext, SandboxKind
     from pytest_recode.sandboxes.launch_server import LaunchAddress
@@ -34,7 +34,7 @@ class SandboxHolder:
         *,
         settings: Settings,
         registry: Registry,
-        collected: Collected,
+        collected: CollectedTasks,
         run: str,
         out: Path,
         root: Path,

@@ -20,7 +20,7 @@ import pytest
 from pytest_recode.faults import RecordsError, SandboxError, UserError
 from pytest_recode.plugin import options
 from pytest_recode.plugin.collection import registry
-from pytest_recode.plugin.collection.collected import Collected
+from pytest_recode.plugin.collection.collected import CollectedTasks
 from pytest_recode.plugin.run import casting
 from pytest_recode.plugin.run.directory import RunDirectory
 from pytest_recode.plugin.run.sandbox_holder import SandboxHolder
@@ -62,7 +62,7 @@ class Run:
         self.prepared = False
         self.announced: list[str] = []  # lines for the user of before there is a terminal
         self.refused = ""  # why nothing was played: what the user must correct
-        self.collected = Collected()
+        self.collected = CollectedTasks()
         self.directory = RunDirectory(
             self.out, run=self.id, worker=given.get("workerid"), resume=self.settings.resume, remote=self._remote
         )

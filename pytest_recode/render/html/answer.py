@@ -35,7 +35,7 @@ class Contrast:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class BenchmarkAnswer:
     """The answer for the rows of one benchmark."""
 
     benchmark: str
@@ -43,7 +43,7 @@ class Answer:
     contrasts: tuple[Contrast, ...]
 
 
-def answers(rows: Rows, names: Mapping[Row, str]) -> tuple[Answer, ...]:
+def answers(rows: Rows, names: Mapping[Row, str]) -> tuple[BenchmarkAnswer, ...]:
     """One answer for each benchmark with a played episode of the user's own rows."""
     per_benchmark = []
     for benchmark in dict.fromkeys(row.format for row in rows):
@@ -60,7 +60,7 @@ def answers(rows: Rows, names: Mapping[Row, str]) -> tuple[Answer, ...]:
 
 def _answer(
     benchmark: str, rows: Rows, shares: Mapping[Row, tuple[float, Interval]], names: Mapping[Row, str]
-) -> Answer:
+) -> BenchmarkAnswer:
     # The first of equally good rows, so that the order of the files decides and no accident does
     best = max(shares, key=lambda row: shares[row][0])
     share, (low, high) = shares[best]
@@ -71,7 +71,7 @@ def _answer(
     )
     others = sorted((row for row in shares if row is not best), key=lambda row: -shares[row][0])
     contrasts, limit = _contrasts(best, others, rows, names)
-    return Answer(benchmark=benchmark, headline=f"{result} {_verdict(contrasts, limit)}", contrasts=contrasts)
+    return BenchmarkAnswer(benchmark=benchmark, headline=f"{result} {_verdict(contrasts, limit)}", contrasts=contrasts)
 
 
 def _verdict(contrasts: Sequence[Contrast], limit: str) -> str:

@@ -27,7 +27,7 @@ from pytest_recode.render.report_table import Rows, Table, columns, cost_notes, 
 
 def report(
     rows: Rows,
-    episodes: Episodes,
+    episodes: TranscriptPages,
     tables: Sequence[Table],
     table_notes: Sequence[str],
     notes: Sequence[str],
@@ -75,14 +75,16 @@ def page_keys(rows: Rows) -> Pages:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Episodes:
+class TranscriptPages:
     """What the transcripts of a report contain: a page for each episode, and when the episodes of each row were played."""
 
     pages: tuple[EpisodePage, ...]
     times: Times
 
 
-def episodes(rows: Rows, without: Without, readable: Callable[[Path], bool], transcripts: ReadTranscripts) -> Episodes:
+def episodes(
+    rows: Rows, without: Without, readable: Callable[[Path], bool], transcripts: ReadTranscripts
+) -> TranscriptPages:
     """Read the transcript of each episode, once, and add it to `transcripts`. `readable`: whether a transcript belongs to the run, because records are hostile."""
     names, keys = labels(rows), page_keys(rows)
     by_key = {episode_key(attempt): attempt for attempts in rows.values() for attempt in attempts}
@@ -103,7 +105,7 @@ def episodes(rows: Rows, without: Without, readable: Callable[[Path], bool], tra
             times[row] = min(begun, played.begun), max(ended, played.now[1])
         after = ordered[place + 1] if place + 1 < len(ordered) else ""
         pages.append(episode_page(view, ordered[place - 1] if place else "", after))
-    return Episodes(pages=tuple(pages), times=times)
+    return TranscriptPages(pages=tuple(pages), times=times)
 
 
 def _played(attempt: Attempt, readable: Callable[[Path], bool]) -> PlayedEpisode | str:

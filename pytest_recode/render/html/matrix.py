@@ -12,7 +12,7 @@ from pytest_recode.render.words import plural
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class CellEntry:
     """An episode in a cell. `page`: the key of its page."""
 
     page: str
@@ -27,7 +27,7 @@ class MatrixCell:
     `summary`: of several episodes how many solved the task, else ""; `outcome`: solved, unsolved or error if all of them have it.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[CellEntry, ...]
     sort: float
     summary: str
     outcome: str
@@ -88,7 +88,7 @@ def _line(task: str, cells: Sequence[Sequence[Attempt]], pages: Pages) -> Matrix
 
 def _cell(attempts: Sequence[Attempt], pages: Pages) -> MatrixCell:
     entries = tuple(
-        Entry(page=pages[episode_key(attempt)], outcome=attempt.outcome, text=_entry_text(attempt))
+        CellEntry(page=pages[episode_key(attempt)], outcome=attempt.outcome, text=_entry_text(attempt))
         for attempt in sorted(attempts, key=lambda attempt: attempt.number)
     )
     outcomes = {attempt.outcome for attempt in attempts}

@@ -18,12 +18,12 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from pytest_recode import VERSION
-from pytest_recode.render.html.answer import Answer
+from pytest_recode.render.html.answer import BenchmarkAnswer
 from pytest_recode.render.html.chart import Chart
 from pytest_recode.render.html.episode_view import EpisodeView
 from pytest_recode.render.html.figure_files import inline
 from pytest_recode.render.html.matrix import Matrix
-from pytest_recode.render.html.pairs_view import Pair
+from pytest_recode.render.html.pairs_view import RowPair
 from pytest_recode.render.html.provenance import Caveat
 from pytest_recode.render.html.table_view import TableView, table_view
 from pytest_recode.render.html.withheld import PARTS, Without
@@ -40,7 +40,7 @@ class Report:
 
     title: str
     common: str
-    answers: tuple[Answer, ...]
+    answers: tuple[BenchmarkAnswer, ...]
     caveats: tuple[Caveat, ...]
     clear: str
     published: bool
@@ -50,7 +50,7 @@ class Report:
     left_out: str
     history: Chart | None
     matrix: Matrix
-    pairs: tuple[Pair, ...]
+    pairs: tuple[RowPair, ...]
     provenance: tuple[TableView, ...]
     tables: tuple[TableView, ...]
     table_notes: tuple[str, ...]

@@ -40,7 +40,7 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class RowPair:
     """Two rows, of which the first is not worse. Shares and `difference`, which is first minus second, are percentages and points; `p_adjusted`: for
     all pairs."""
 
@@ -59,12 +59,12 @@ class Pair:
     lost: tuple[Changed, ...]
 
 
-def pair_views(rows: Rows, names: Mapping[Row, str], pages: Pages) -> tuple[Pair, ...]:
+def pair_views(rows: Rows, names: Mapping[Row, str], pages: Pages) -> tuple[RowPair, ...]:
     """The pairs of the user's own rows that differ in one thing. Their p values are adjusted for their number."""
     known = [(one, other, result) for one, other, result, _ in compared(rows)]
     adjusted = holm([result.p for _, _, result in known])
     return tuple(
-        Pair(
+        RowPair(
             first=names[one],
             second=names[other],
             differ="; ".join(differences((one, rows[one]), (other, rows[other]))) or "nothing recorded",
