@@ -91,7 +91,7 @@ def published(files: Path) -> Path:
 
 
 @pytest.mark.parametrize("width", [60, 80, 132])
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_in_a_terminal_no_line_is_wider_than_that(report: Report, files: Path, width: int) -> None:
     """Of all tables; a path is one word, which stays whole."""
     end, theirs = pty.openpty()
@@ -485,7 +485,7 @@ def test_a_killed_run_is_reported_and_said(report: Report, tmp_path: Path) -> No
         (["recode-out/L0", "--codebertscore"], "--codebertscore requires the references: add --tasks DIR"),
     ],
 )
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_a_users_fault_is_one_line(report: Report, files: Path, arguments: list[str], message: str) -> None:
     done = report(*arguments, cwd=files)
     assert (done.returncode, done.stdout) == (2, "")
@@ -534,7 +534,7 @@ def test_the_documentation_has_commands() -> None:
 
 
 @pytest.mark.parametrize(("page", "command"), commands())
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_a_printed_command_works(report: Report, files: Path, page: str, command: str) -> None:
     words = shlex.split(command.partition(" > ")[0], comments=True)[2:]
     given: list[str] = []

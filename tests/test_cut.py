@@ -135,7 +135,7 @@ def test_nothing_is_written_if_nothing_can_be_cut(command: Command, tmp_path: Pa
         ),
     ],
 )
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_code_is_not_copied_without_a_permissive_licence(
     command: Command, tmp_path: Path, files: dict[str, str | None], words: tuple[str, ...]
 ) -> None:
@@ -161,7 +161,7 @@ def test_code_is_not_copied_without_a_permissive_licence(
         (("levels.quantiles:spread", "--sandbox=chroot"), "unknown sandbox 'chroot'", ("bubblewrap",)),
     ],
 )
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_a_mistake_is_one_line(
     command: Command, tmp_path: Path, arguments: tuple[str, ...], subject: str, words: tuple[str, ...]
 ) -> None:

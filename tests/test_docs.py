@@ -194,7 +194,7 @@ def test_the_readme_has_commands() -> None:
 
 
 @pytest.mark.parametrize(("page", "command"), [each for each in commands() if each[0] != "records.md"])
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_a_printed_command_is_taken(page: str, command: str, tmp_path: Path, quick_python: tuple[str, ...]) -> None:
     """As printed, on the bundled tasks, up to the point where a model would be asked."""
     example = re.search(
@@ -250,7 +250,7 @@ def test_there_are_previews_of_prompts_and_of_answers() -> None:
 
 
 @pytest.mark.parametrize(("page", "arguments"), previews())
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_a_printed_preview_works(page: str, arguments: str, command: Command) -> None:
     done = command(ROOT, "preview", *shlex.split(arguments), "--no-pager")
     assert done.returncode == 0, done.stderr

@@ -496,7 +496,7 @@ def numbered(project: Path) -> Path:
 
 
 @pytest.mark.parametrize("case", REFUSED)
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_what_is_not_one_run_is_refused_before_anything_is_written(
     numbered: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, case: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""Which cases of a large family the default run keeps."""
+"""Which cases of a test the default run has."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 @pytest.mark.mostly_slow
 @pytest.mark.parametrize("way", ["x", "y"])
 @pytest.mark.parametrize("task", ["a", "b", "c"])
-def test_each_value_once(task, way):
+def test_two_parameters(task, way):
     pass
 
 
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("name", range(7))
-def test_one_in_three(name):
+def test_seven_cases(name):
     pass
 
 
@@ -26,21 +26,12 @@ def workers(request):
     return request.param
 
 
-@pytest.mark.alone
-def test_zeroth(workers):
-    pass
-
-
 @pytest.mark.slow
 def test_left_out(workers):
     pass
 
 
 def test_first(workers):
-    pass
-
-
-def test_second(workers):
     pass
 
 
@@ -60,22 +51,11 @@ def test_slow():
 """
 
 
-DEFAULT = [
-    *("each_value_once[a-x]", "each_value_once[b-y]", "each_value_once[c-x]"),
-    *("one_in_three[0]", "one_in_three[3]", "one_in_three[6]"),
-    *(
-        "zeroth[alone]",
-        "first[workers]",
-        "second[alone]",
-        "third[alone]",
-        "third[workers]",
-        "fourth[-n2]",
-    ),
-]
+DEFAULT = ["two_parameters[a-x]", "seven_cases[0]", "first[alone]", "third[alone]", "third[workers]", "fourth[-n2]"]
 SLOW = [
-    *("each_value_once[a-y]", "each_value_once[b-x]", "each_value_once[c-y]"),
-    *("one_in_three[1]", "one_in_three[2]", "one_in_three[4]", "one_in_three[5]"),
-    *("zeroth[workers]", "left_out[alone]", "left_out[workers]", "first[alone]", "second[workers]", "slow"),
+    *("two_parameters[a-y]", *(f"two_parameters[{task}-{way}]" for task in "bc" for way in "xy")),
+    *(f"seven_cases[{number}]" for number in range(1, 7)),
+    *("left_out[alone]", "left_out[workers]", "first[workers]", "slow"),
 ]
 
 

@@ -150,7 +150,7 @@ def test_the_feedback_is_complete(manifest: Path) -> None:
 # what solves it
 
 
-@pytest.mark.mostly_slow(one_in=6)
+@pytest.mark.mostly_slow
 @each_task
 def test_the_reference_solves_it_whatever_the_seed(manifest: Path, sandbox: Sandbox) -> None:
     task, parts = read(manifest)
@@ -181,7 +181,7 @@ def laid_in(task: Task, parts: Parts, change: Callable[[str, list[ast.stmt], int
 
 
 @each_task
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow
 def test_the_corrections_of_the_feedback_repair_every_interface(manifest: Path, sandbox: Sandbox) -> None:
     task, parts = read(manifest)
     assert parts.feedback is not None
@@ -198,7 +198,7 @@ def test_the_corrections_of_the_feedback_repair_every_interface(manifest: Path, 
 
 
 @each_task
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow
 def test_the_untouched_repository_passes_no_case(manifest: Path, sandbox: Sandbox) -> None:
     task, parts = read(manifest)
     untouched = {path: parts.repo[path] for path in task.targets if path in parts.repo}
@@ -273,7 +273,7 @@ def lazy(task: Task, parts: Parts, way: str) -> Files:
 
 
 @each_task
-@pytest.mark.mostly_slow(one_in=8)
+@pytest.mark.mostly_slow
 def test_a_lazy_candidate_does_not_solve_it(manifest: Path, sandbox: Sandbox) -> None:
     """In one grader, which takes less than half of the time; it is believed because the reference passes in it."""
     task, parts = read(manifest)
@@ -299,7 +299,7 @@ SHARES = 3
 """Tests of a task share its wrong answers, so that workers can. Each grades the reference twice before its share."""
 
 
-@pytest.mark.mostly_slow(one_in=27)  # the right answers of two tasks, and a share of the wrong ones of four
+@pytest.mark.mostly_slow  # the right answers of two tasks, and a share of the wrong ones of four
 @each_task
 @pytest.mark.parametrize(("name", "share"), [("right", 0), *(("wrong", share) for share in range(SHARES))])
 def test_right_answers_pass_and_wrong_ones_fail_in_a_case_about_their_requirement(
@@ -336,7 +336,7 @@ def test_the_page_of_the_bundled_tasks_counts_their_answers(manifest: Path) -> N
     assert [int(cell) for cell in row_of(manifest)[1:3]] == found == [len(right), len(wrong)]
 
 
-@pytest.mark.mostly_slow(one_in=8)
+@pytest.mark.mostly_slow
 @each_task
 def test_the_page_of_the_bundled_tasks_counts_their_mutants(manifest: Path) -> None:
     task, parts = read(manifest)

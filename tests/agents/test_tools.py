@@ -150,7 +150,7 @@ def test_where_the_answer_as_a_whole_is_wrong_its_other_calls_are_not_blamed_on_
 
 
 @pytest.mark.parametrize("piece", ["```python\n", "> ", "- ", "#", "def f(a):\n ", "<think>", "\n\n    "])
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow
 def test_a_hostile_megabyte_beside_a_submit_is_read(piece: str) -> None:
     text = (piece * 1_000_000)[:999_000]
     assert isinstance(from_reply(acts("submit", text=text)), Step)

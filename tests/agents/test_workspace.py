@@ -314,7 +314,7 @@ def test_a_time_limit_cannot_raise_that_of_every_command(open_workspace: Open, s
     assert workspace.run("echo ok", seconds).output == "ok\n"
 
 
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_a_loop_is_ended_with_all_it_started(open_workspace: Open) -> None:
     workspace = open_workspace(Limits(command_seconds=1))
     done = workspace.run("(while :; do date +%s%N > beat; sleep 0.05; done) & while :; do :; done")

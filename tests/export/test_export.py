@@ -213,7 +213,7 @@ def marked(project: Path, **settings: Any) -> None:
         ("", {"simulated": False}, set(), {"PROMPT", "ARGUMENT", "RESULT"}),
     ],
 )
-@pytest.mark.mostly_slow(one_in=2)
+@pytest.mark.mostly_slow
 def test_what_must_not_be_shared_is_removed(
     project: Path, command: Command, without: str, settings: dict[str, Any], gone: set[str], kept: set[str]
 ) -> None:

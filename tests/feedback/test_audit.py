@@ -305,7 +305,7 @@ def test_the_category_is_recorded_and_shown_at_no_level(chat_server: Serve, sour
 # -- the tasks -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.mostly_slow(one_in=8)
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("manifest", TASKS, ids=lambda path: path.parent.name)
 def test_nothing_is_cut_from_a_bundled_tasks_feedback(manifest: Path) -> None:
     bundled, its = read(manifest)

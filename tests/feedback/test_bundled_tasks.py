@@ -97,7 +97,7 @@ def test_no_piece_of_an_authors_words_is_left_out_as_code(manifest: Path) -> Non
 @pytest.mark.parametrize("who", RESEARCHERS)
 @pytest.mark.parametrize("name", CANDIDATES)
 @pytest.mark.parametrize("manifest", TASKS, ids=lambda path: path.parent.name)
-@pytest.mark.mostly_slow(one_in=41)
+@pytest.mark.mostly_slow
 def test_no_level_shows_what_it_must_not(manifest: Path, name: str, who: str) -> None:
     task, parts = read(manifest)
     files = candidate(task, parts, name)
@@ -131,7 +131,7 @@ def test_the_measure_would_find_the_tests_and_the_reference(manifest: Path) -> N
 
 @pytest.mark.parametrize("who", RESEARCHERS)
 @pytest.mark.parametrize("manifest", TASKS, ids=lambda path: path.parent.name)
-@pytest.mark.mostly_slow(one_in=5)
+@pytest.mark.mostly_slow
 def test_l4_corrects_every_failing_interface(manifest: Path, who: str) -> None:
     """Each correction is Python for a target. One in the interface's own file defines it; others have what it uses of another target. No
     definition is printed twice."""
@@ -158,7 +158,7 @@ def test_l4_corrects_every_failing_interface(manifest: Path, who: str) -> None:
 
 
 @pytest.mark.parametrize("manifest", TASKS, ids=lambda path: path.parent.name)
-@pytest.mark.mostly_slow(one_in=8)
+@pytest.mark.mostly_slow
 def test_the_audit_cuts_nothing_of_what_the_rules_say(manifest: Path) -> None:
     """Each interface fails alone, and each but one, although the code is right: what is said then is names and advice."""
     task, parts = read(manifest)

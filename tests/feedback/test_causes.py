@@ -298,7 +298,7 @@ def sections(text: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("author", ["task", "derived"])
 @pytest.mark.parametrize("name", PLAYED)
-@pytest.mark.mostly_slow(one_in=6)
+@pytest.mark.mostly_slow
 def test_what_fails_by_anothers_fault_is_described_as_that_and_as_nothing_else(
     name: str, author: str, sandbox: Sandbox
 ) -> None:
@@ -321,7 +321,7 @@ def test_what_fails_by_anothers_fault_is_described_as_that_and_as_nothing_else(
 
 @pytest.mark.parametrize("author", ["task", "derived"])
 @pytest.mark.parametrize("name", PLAYED)
-@pytest.mark.mostly_slow(one_in=6)
+@pytest.mark.mostly_slow
 def test_what_may_fail_by_anothers_fault_is_said_to_have_none_for_certain(
     name: str, author: str, sandbox: Sandbox
 ) -> None:

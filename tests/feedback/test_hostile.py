@@ -147,7 +147,7 @@ def unguarded(order: Order, level: int) -> Feedback:
 
 @pytest.mark.parametrize("level", [1, 3])
 @pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow
 def test_orders_in_a_candidate_get_it_nothing(chat_server: Serve, order: Order, level: int) -> None:
     def obeys(request: Request) -> str:
         assert order.text.strip()[-30:] in request.prompt, "the order must have been seen"

@@ -330,7 +330,7 @@ def texts(files: Files) -> dict[str, str]:
     return {path: data.decode() for path, data in files.items()}
 
 
-@pytest.mark.mostly_slow(one_in=51)
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("share", range(SHARES))
 @pytest.mark.parametrize(
     ("name", "author"), CASES, ids=[f"{name}-{'task' if author else 'derived'}" for name, author in CASES]
@@ -368,7 +368,7 @@ def test_who_follows_a_correction_has_the_references_program(
     assert not problems, "\n\n#### ".join(["", *problems])
 
 
-@pytest.mark.mostly_slow(one_in=32)
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("seed", range(16))
 @pytest.mark.parametrize("name", ["ways", "nerf-rendering", "sinkhorn", "sparse-gp"])
 def test_who_follows_all_corrections_of_a_turn_has_all_of_the_reference(

@@ -24,7 +24,7 @@ SOURCES = {
 
 
 @pytest.mark.parametrize("name", SOURCES)
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow
 def test_a_mutation_is_another_program_that_parses(name: str) -> None:
     text = SOURCES[name].read_text("utf-8")
     tree = ast.parse(text)

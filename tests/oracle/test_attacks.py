@@ -271,7 +271,7 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.mostly_slow(one_in=2)
+@pytest.mark.mostly_slow
 def test_no_case_passes(walls: Sandbox, attack: str) -> None:
     verdict = grade(walls, TESTS, ATTACKS[attack], REFERENCE, test_seconds=20)
     assert [case.outcome for case in verdict.cases] == [Outcome.FAILED] * 4, [case.message for case in verdict.cases]

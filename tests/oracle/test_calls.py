@@ -406,7 +406,7 @@ OPAQUE = (
         ("__deepcopy__", "__import__('copy').deepcopy(model)"),
     ],
 )
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_nothing_else_of_a_handle_is_forwarded(bare: Sandbox, name: str, expression: str) -> None:
     tests = f"""
         import numpy as np

@@ -33,7 +33,7 @@ def run(sandbox: Sandbox, body: str, **limits: float) -> tuple[str, str]:
     return result
 
 
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_an_endless_loop(every_sandbox: Sandbox) -> None:
     assert run(every_sandbox, "while True: pass", test_seconds=1.0) == (
         "timeout",
@@ -50,7 +50,7 @@ def test_suicide(sandbox: Sandbox) -> None:
     assert (kind, message) == ("died", "the candidate was killed by signal 11 in the middle of a call")
 
 
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_it_fills_memory(every_sandbox: Sandbox) -> None:
     kind, message = run(every_sandbox, "big = []\nwhile True: big.append(bytearray(1 << 24))", memory_mb=300)
     assert (kind, message) in [
@@ -79,7 +79,7 @@ def test_it_forks_and_the_child_comes_back_too(sandbox: Sandbox) -> None:
     assert grade(sandbox, TESTS, code).solved
 
 
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_it_closes_the_pipe(every_sandbox: Sandbox) -> None:
     kind, message = run(every_sandbox, "os.closerange(3, 1000)\ntime.sleep(1000)", test_seconds=5.0)
     assert (kind, message) == ("died", "the candidate closed its pipe in the middle of a call")

@@ -155,7 +155,7 @@ def judged(sandbox: Sandbox, *trees: Any) -> list[tuple[Case, Case, Case]]:
 
 
 @pytest.mark.parametrize("kind", FORGED)
-@pytest.mark.mostly_slow(one_in=8)
+@pytest.mark.mostly_slow
 def test_a_forged_answer_is_a_failed_case(bare: Sandbox, kind: str) -> None:
     messages = FORGED[kind]
     for name, cases in zip(messages, judged(bare, *messages.values()), strict=True):

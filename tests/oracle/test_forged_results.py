@@ -125,7 +125,7 @@ def test_a_malformed_result_is_no_result(bare: Sandbox, part: str, name: str) ->
 
 @pytest.mark.parametrize("case", ["nothing.py::test", "test_stats.py::test_mean", "", "\ud800"])
 @pytest.mark.parametrize("end", ["crash()", "import time; time.sleep(99)"], ids=["ends", "hangs"])
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_a_case_that_was_never_there_ends_its_judge(bare: Sandbox, case: str, end: str) -> None:
     steps = [told({**FINISHED, "outcome": "failed"})] if case.startswith("test_stats") else []
     steps.append(told(dict(messages.started(case))))

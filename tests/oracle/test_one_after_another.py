@@ -106,7 +106,7 @@ TESTS = """
 
 
 @pytest.mark.slow
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_a_candidate_that_is_being_ended_tells_the_next_one_nothing(every_sandbox: Sandbox) -> None:
     for fresh in (Fresh.INTERFACE, Fresh.CASE):
         verdict = grade(every_sandbox, TESTS, CANDIDATE, interfaces=("m.tell", "m.f"), fresh=fresh)
@@ -117,7 +117,7 @@ def test_a_candidate_that_is_being_ended_tells_the_next_one_nothing(every_sandbo
 
 
 @pytest.mark.slow
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_nor_one_that_gave_no_answer(every_sandbox: Sandbox) -> None:
     """It hangs, or leaves its children behind: another case's candidate is asked once all of them are gone."""
     tests = TESTS.replace('"m.f"', '"m.tell"').replace(
@@ -137,7 +137,7 @@ def probes(sandbox: Sandbox) -> Iterator[tuple[Probe, Probe]]:
         yield one, other
 
 
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_two_that_do_run_at_the_same_time_could_talk(every_sandbox: Sandbox) -> None:
     """As candidates of different workers do (docs/explanation/oracle.md): the channel of the tests above works, given a living sender."""
     from textwrap import dedent

@@ -69,7 +69,7 @@ def test_a_reference_that_does_not_pass_cannot_be_judged(sandbox: Sandbox, name:
         ("    raise SystemExit(3)\n", "SystemExit", "moments.py:39 in weighted_mean: raise SystemExit(3)"),
     ],
 )
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_what_the_candidate_raises_is_told_by_its_own_frames(
     sandbox: Sandbox, answer: str, kind: str, frame: str
 ) -> None:
@@ -98,7 +98,7 @@ def test_a_wrong_value_is_an_assertion_and_tells_no_exception(bare: Sandbox) -> 
     assert "1.2859547920896834" in case.message  # for people: the agent is not shown it
 
 
-@pytest.mark.mostly_slow(one_in=2)
+@pytest.mark.mostly_slow
 def test_a_candidate_that_does_not_end(sandbox: Sandbox) -> None:
     verdict = graded(sandbox, "weighted mean", "    import time\n\n    time.sleep(99)\n", test_seconds=3)
     [case] = [case for case in verdict.cases if case.id == WEIGHTED]
@@ -164,7 +164,7 @@ def test_what_is_skipped_did_not_pass(bare: Sandbox) -> None:
 @pytest.mark.parametrize(
     "body", ["self.skipTest('no')", "import time; time.sleep(99)", "self.fail('by itself')", "raise SystemExit"]
 )
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_a_script_that_its_reference_does_not_pass(sandbox: Sandbox, body: str) -> None:
     with pytest.raises(GraderError, match="cannot be judged here"):
         small(sandbox, REFERENCE, body, test_seconds=3)

@@ -10,13 +10,13 @@ from tests.oracle.shared_papers import WEIGHTED, failed, graded
 
 
 @pytest.mark.parametrize("name", shared_attacks.MEAN)
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_no_attack_is_solved(walls: Sandbox, name: str) -> None:
     assert not graded(walls, "weighted mean", shared_attacks.MEAN[name], test_seconds=20).solved
 
 
 @pytest.mark.parametrize("name", shared_attacks.WEIGHT)
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_no_attack_on_arrays_is_solved(walls: Sandbox, name: str) -> None:
     assert not graded(walls, "decay by age", shared_attacks.WEIGHT[name], test_seconds=20).solved
 
@@ -32,7 +32,7 @@ HONEST = {**shared_honest.MEAN, **shared_styles.ACCUSED, **shared_styles.STYLES}
 
 
 @pytest.mark.parametrize("name", HONEST)
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_an_honest_answer_is_solved(walls: Sandbox, name: str) -> None:
     verdict = graded(walls, "weighted mean", HONEST[name])
     assert verdict.tampering == ()

@@ -464,7 +464,7 @@ def test_the_grading_has_a_limit_too(bare: Sandbox) -> None:
     ],
     ids=["skip", "xfail", "importorskip", "interface", "candidate", "fixture", "lambda", "init", "return", "import", "none", "conftest"],
 )  # fmt: skip
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_tests_that_the_reference_does_not_pass_judge_nobody(
     bare: Sandbox, tests: dict[str, str] | str, words: str
 ) -> None:
@@ -539,7 +539,7 @@ def test_the_page_of_the_threat_model_lists_the_honest_code_that_is_graded_here(
 
 
 @pytest.mark.parametrize("code", FLAGGED)
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow
 def test_honest_code_that_the_page_of_the_threat_model_lists_is_flagged(bare: Sandbox, code: str) -> None:
     before, line, refused = FLAGGED[code]
     body = RIGHT.replace("def mean(values):\n", f"def mean(values):\n    {line}\n")

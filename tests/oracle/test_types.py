@@ -298,7 +298,7 @@ OTHER_TYPES = """
         ("assert_equivalent(candidate.m.make(), 1.0) is None", "dtype"),
     ],
 )
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_another_type_is_a_wrong_answer_and_no_fault_of_the_pipe(assertion: str, kind: str, bare: Sandbox) -> None:
     tests = f"""
         import numpy as np

@@ -38,7 +38,7 @@ ENDS = [
 
 
 @pytest.mark.parametrize("end", ENDS)
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_a_session_that_ends_in_a_test_leaves_the_rest_to_another(every_sandbox: Sandbox, end: str) -> None:
     middle = f"import pytest\ndef test_b(candidate, request):\n    candidate.m.f(1)\n    {end}\n"
     cases = grade(every_sandbox, FIRST + middle + LAST, ANSWER).cases
@@ -51,7 +51,7 @@ def test_a_session_that_ends_in_a_test_leaves_the_rest_to_another(every_sandbox:
 
 @pytest.mark.parametrize("end", ["sys.exit(0)", "raise KeyboardInterrupt", "pytest.exit('x', returncode=0)", "1/0"])
 @pytest.mark.parametrize("where", ["test_m.py", "conftest.py", "sub/conftest.py"])
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_what_ends_while_tests_are_collected_is_their_authors(sandbox: Sandbox, where: str, end: str) -> None:
     tests = {"test_m.py": FIRST, "sub/test_n.py": LAST}
     tests[where] = f"import pytest, sys\n{end}\n" + tests.get(where, "")

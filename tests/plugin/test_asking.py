@@ -23,8 +23,6 @@ Run = Callable[..., pytest.RunResult]
 MakeTask = Callable[..., Path]
 Results = Callable[..., list[dict[str, Any]]]
 
-pytestmark = pytest.mark.alone
-
 
 @pytest.fixture(autouse=True)
 def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +90,7 @@ def second_turn_hangs(request: Request) -> Answer:
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["signal", "thread"])
 @pytest.mark.parametrize("graded", [0, 1])
-@pytest.mark.mostly_slow(one_in=5)
+@pytest.mark.mostly_slow
 def test_a_limit_of_the_users_that_passes_while_a_model_is_asked_is_an_error(
     make_task: MakeTask,
     recode: Run,
@@ -339,7 +337,7 @@ BAD = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("script", "kind", "detail"), BAD.values(), ids=BAD)
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow
 def test_a_server_that_does_not_answer_is_an_error_however_long_it_took(
     make_task: MakeTask,
     recode: Run,
@@ -366,7 +364,7 @@ def test_a_server_that_does_not_answer_is_an_error_however_long_it_took(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("status", [401, 404])
-@pytest.mark.mostly_slow(one_in=2)
+@pytest.mark.mostly_slow
 def test_resume_asks_again_with_the_key_that_was_corrected(
     make_task: MakeTask, recode: Run, results: Results, workers: str, status: int
 ) -> None:

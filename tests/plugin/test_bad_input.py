@@ -218,21 +218,21 @@ recode_fail_under = 100
 
 
 @pytest.mark.parametrize(("option", "line"), NUMBERS + NAMES)
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow
 def test_a_bad_value(make_task: MakeTask, recode: Run, option: str, line: str) -> None:
     make_task()
     assert one_line(recode(option)) == line
 
 
 @pytest.mark.parametrize(("given", "parts"), CONFLICTS)
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow
 def test_conflicting_options(make_task: MakeTask, recode: Run, given: tuple[str, ...], parts: tuple[str, ...]) -> None:
     make_task()
     assert_message(one_line(recode(*given)), *parts)
 
 
 @pytest.mark.parametrize("workers", ["-n0"])
-@pytest.mark.mostly_slow(one_in=2)
+@pytest.mark.mostly_slow
 def test_the_ini_may_hold_what_validation_has_no_use_for(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,7 +27,6 @@ RUN = (
 )
 SECRET = "sk-a-secret-that-is-never-stored"
 
-pytestmark = pytest.mark.alone
 
 # Fails with the number that it drew, so that feedback depends on the seed of the grading.
 DRAWS = """\

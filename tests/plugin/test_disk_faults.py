@@ -120,7 +120,7 @@ def booked(path: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", FAULTS)
-@pytest.mark.mostly_slow(one_in=5)
+@pytest.mark.mostly_slow
 def test_a_disk_that_breaks_ends_the_run_before_another_request_is_sent(
     make_task: MakeTask, recode: Run, disk: Path, pytester: pytest.Pytester, workers: str, what: str
 ) -> None:
@@ -261,7 +261,7 @@ CONFIG = [None]
 """
 
 
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("more", [(), ("--recode-fail-under=1",)], ids=["each", "share"])
 def test_what_passed_before_its_record_vanished_is_an_error_in_junit(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str, more: tuple[str, ...]

@@ -34,7 +34,7 @@ def junit(pytester: pytest.Pytester) -> tuple[dict[str, int], dict[str, str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("limit", "status", "end"), [("50", 0, "passed"), ("51", 1, "failure")])
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow
 def test_terminal_exit_status_and_junit_agree(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str, limit: str, status: int, end: str
 ) -> None:
@@ -70,7 +70,6 @@ def test_a_share_is_never_shown_higher_than_it_is(make_task: MakeTask, recode: R
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 def test_an_error_and_another_test_fail_by_themselves(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str
 ) -> None:

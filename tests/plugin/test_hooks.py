@@ -15,7 +15,6 @@ Run = Callable[..., pytest.RunResult]
 MakeTask = Callable[..., Path]
 Results = Callable[..., list[dict[str, Any]]]
 
-pytestmark = pytest.mark.alone
 
 CONFTEST = '''\
 import json

@@ -59,7 +59,7 @@ def test_hidden_tests_are_not_collected_as_tests(make_task: Callable[..., Path],
         (["bench/tiny"], ["tiny"]),
     ],
 )
-@pytest.mark.mostly_slow(one_in=2)
+@pytest.mark.mostly_slow
 def test_selection(make_task: Callable[..., Path], recode: Run, select: list[str], expected: list[str]) -> None:
     make_task(manifest="subsets: [quick, own]\n")
     make_task("other", domain="nlp")
@@ -88,7 +88,7 @@ def test_a_key_that_no_task_has_is_said_with_those_there_are(
 
 
 @pytest.mark.slow
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("select", "subject", "parts"),
     [
@@ -176,7 +176,7 @@ def test_last_failed_and_stepwise_know_episodes(
     ],
     ids=["played", "as the user says", "skipped"],
 )
-@pytest.mark.mostly_slow(one_in=2)
+@pytest.mark.mostly_slow
 def test_neighbouring_items_are_one_workers(
     make_task: Callable[..., Path], recode: Run, options: list[str], firsts: set[int]
 ) -> None:

@@ -388,7 +388,7 @@ UNKNOWN = [
 
 
 @pytest.mark.parametrize(("option", "thing", "way_on"), UNKNOWN)
-@pytest.mark.mostly_slow(one_in=2)
+@pytest.mark.mostly_slow
 def test_unknown_and_retired_models_and_missing_keys_are_one_line(
     make_task: MakeTask, recode: Run, option: str, thing: str, way_on: str
 ) -> None:

@@ -573,7 +573,7 @@ def marked(image: str) -> str:
 
 @pytest.mark.parametrize(("way", "workers"), [(command_line, "-n2"), (ini, "-n0")])
 @pytest.mark.parametrize("session", list(ALWAYS))
-@pytest.mark.mostly_slow(one_in=14)
+@pytest.mark.mostly_slow
 def test_every_option_has_its_effect(attempt: Callable[..., Seen], session: str, way: Way, workers: str) -> None:
     seen = attempt(session, way, workers, lambda case: case.values)
     effects = {name: case.effect(seen) for name, case in CASES.items() if case.session == session}
@@ -581,7 +581,7 @@ def test_every_option_has_its_effect(attempt: Callable[..., Seen], session: str,
 
 
 @pytest.mark.parametrize("session", list(ALWAYS))
-@pytest.mark.mostly_slow(one_in=8)
+@pytest.mark.mostly_slow
 def test_no_effect_is_there_without_its_option(attempt: Callable[..., Seen], session: str) -> None:
     seen = attempt(session, command_line, "-n0", lambda case: case.others)
     effects = {name: case.effect(seen) for name, case in CASES.items() if case.session == session}

@@ -84,7 +84,6 @@ def attached(place: Path, result: dict[str, Any]) -> dict[str, str]:
 
 
 @pytest.mark.usefixtures("bench")
-@pytest.mark.alone
 def test_allure_has_names_parameters_attachments_and_distinguishes_failed_from_broken(
     recode: Run, pytester: pytest.Pytester, workers: str
 ) -> None:
@@ -115,7 +114,6 @@ def test_allure_has_names_parameters_attachments_and_distinguishes_failed_from_b
 
 
 @pytest.mark.usefixtures("bench")
-@pytest.mark.alone
 def test_in_allure_expected_failures_are_skipped_as_in_junit(
     recode: Run, pytester: pytest.Pytester, workers: str
 ) -> None:

@@ -247,7 +247,7 @@ def test_ini_twins_work_and_the_command_line_wins(
 
 
 @pytest.mark.parametrize("model", ["sim/graduate", None])
-@pytest.mark.mostly_slow(one_in=2)
+@pytest.mark.mostly_slow
 def test_a_record_has_the_turns_and_steps_that_there_can_be(
     make_task: Callable[..., Path], recode: Run, results: Results, pytester: pytest.Pytester, model: str | None
 ) -> None:

@@ -345,7 +345,7 @@ ANSWER = "answer.half:\n  category: T3\n  description: Half is whole.\n"
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("agents")
-@pytest.mark.mostly_slow(one_in=2)
+@pytest.mark.mostly_slow
 def test_a_run_waits_for_files_and_goes_on(
     make_task: MakeTask, pytester: pytest.Pytester, results: Results, workers: str
 ) -> None:

@@ -35,8 +35,6 @@ LEAKING = (
 )
 SLOW = pytest.mark.slow
 
-pytestmark = pytest.mark.alone
-
 
 def parts(text: str) -> dict[str, str]:
     """What is between the rules of the output, by their titles."""

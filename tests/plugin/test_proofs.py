@@ -27,11 +27,9 @@ PROVED: dict[str, str | None] = {
     "proofs/wrong/no-sign/requirement.yaml": REQUIREMENT,
 }
 
-pytestmark = pytest.mark.alone
-
 
 @pytest.mark.slow
-@pytest.mark.mostly_slow(one_in=2)
+@pytest.mark.mostly_slow
 def test_a_proved_task(make_task: MakeTask, recode: Run, workers: str) -> None:
     make_task(files=PROVED)
     result = recode(workers, "-v", "--recode-validate")
@@ -86,7 +84,7 @@ def test_a_check_without_anything_to_grade_is_not_collected(make_task: MakeTask,
         ),
     ],
 )
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_what_a_proof_finds_fails_its_check(
     make_task: MakeTask, recode: Run, files: dict[str, str | None], check: str, says: str
 ) -> None:
@@ -144,7 +142,7 @@ def test_what_a_proof_finds_fails_its_check(
         ),
     ],
 )
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_a_mistake_in_the_proofs_is_one_line(
     make_task: MakeTask, recode: Run, files: dict[str, str | None], check: str, says: str
 ) -> None:
@@ -232,7 +230,7 @@ def test_a_wrong_answer_may_be_given_by_its_changes_of_the_reference(make_task: 
         ),
     ],
 )
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_a_mistake_in_changes_is_one_line(
     make_task: MakeTask, recode: Run, files: dict[str, str | None], says: str
 ) -> None:
@@ -326,7 +324,7 @@ def test_cases_that_fail_for_no_mutant_and_no_wrong_answer_are_named(
 
 
 @pytest.mark.parametrize("selected", ["wrong", "mutants", "wrong or mutants-answer.half"])
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_with_a_part_of_the_checks_it_is_not_known_which_cases_prove_nothing(
     make_task: MakeTask, recode: Run, selected: str
 ) -> None:
@@ -439,7 +437,7 @@ def test_the_number_of_seeds_by_ini(make_task: MakeTask, recode: Run, pytester: 
         ("# pytest<1\n-r other.txt\nhttps://example.org/x.whl\npytest<1; python_version < '3'\n", ""),
     ],
 )
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow
 def test_requirements_that_the_interpreter_does_not_meet(
     make_task: MakeTask, recode: Run, line: str, says: str
 ) -> None:

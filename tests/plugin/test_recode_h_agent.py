@@ -22,8 +22,6 @@ MakeTask = Callable[..., Path]
 READS = "reflect: Look.\naction:\nREAD constants.py"
 SHOWN = "with their output in the feedback (--recode-test-output=full)"
 
-pytestmark = pytest.mark.alone
-
 
 @pytest.fixture
 def asked(make_task: MakeTask, recode: Run, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Request]]:
@@ -66,7 +64,7 @@ def test_what_the_user_gives_wins(asked: Any, make_task: MakeTask, results: Resu
     assert SHOWN not in asked.said
 
 
-@pytest.mark.mostly_slow(one_in=2)
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("agent", ["recode", "one-shot"])
 def test_any_agent_is_shown_the_output_where_the_run_says_so(asked: Any, make_task: MakeTask, agent: str) -> None:
     make_task()
@@ -103,7 +101,7 @@ def test_the_simulated_models_play_it(make_task: MakeTask, recode: Run, results:
     assert {line["kind"] for line in lines if line["event"] == "action"} >= {"RETRIEVE", "REPLACE", "SUBMIT"}
 
 
-@pytest.mark.mostly_slow(one_in=2)
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("agent", ["recode", "recode-h"])
 def test_summaries_and_searches_are_in_every_account(
     make_task: MakeTask, recode: Run, results: Results, monkeypatch: pytest.MonkeyPatch, agent: str

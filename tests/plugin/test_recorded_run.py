@@ -13,8 +13,6 @@ from tests.record_cassette import CASSETTE, ROOT, RUN
 
 Run = Callable[..., pytest.RunResult]
 
-pytestmark = pytest.mark.alone
-
 
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 def test_the_recorded_run_is_replayed(

@@ -52,7 +52,7 @@ def better(request: Request) -> Any:
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["both reported", "the last reported"])
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow
 def test_a_repeated_item_keeps_its_result(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester, workers: str, first: bool
 ) -> None:
@@ -102,7 +102,6 @@ def test_a_check_that_is_repeated_is_told_once(make_task: MakeTask, recode: Run,
     assert text.partition("recode: validation")[2].count("tiny") == 1
 
 
-@pytest.mark.alone
 def test_the_marker_of_plugins_that_repeat_tests_is_taken_off(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str
 ) -> None:

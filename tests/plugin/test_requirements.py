@@ -29,8 +29,6 @@ LACKING = {
     "repository": {"repo/constants.py": f"import nonesuch\n{FILES['repo/constants.py']}"},
 }
 
-pytestmark = pytest.mark.alone
-
 
 def play(recode: Run, *args: str, sandbox: str = "process") -> tuple[pytest.RunResult, int]:
     """With the number of requests that were sent."""
@@ -42,7 +40,7 @@ def play(recode: Run, *args: str, sandbox: str = "process") -> tuple[pytest.RunR
 
 @pytest.mark.parametrize("where", LACKING)
 @pytest.mark.parametrize("sandbox", ["process", "bubblewrap"])
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_what_is_imported_and_not_installed(
     make_task: MakeTask, recode: Run, results: Results, where: str, sandbox: str
 ) -> None:

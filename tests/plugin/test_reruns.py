@@ -79,7 +79,7 @@ def play(recode: Run, server: ChatServer, *args: str) -> pytest.RunResult:
 
 
 @pytest.mark.parametrize("by", ["--reruns=2", "--force-reruns=2", "reruns", "flaky"])
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow
 def test_an_episode_is_never_rerun(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester, workers: str, by: str
 ) -> None:
@@ -101,7 +101,6 @@ def test_an_episode_is_never_rerun(
     assert words(result).count(f"recode: {named} applies to ordinary tests, {REFUSED}") == 1
 
 
-@pytest.mark.alone
 def test_an_error_is_not_rerun_either(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester, workers: str
 ) -> None:

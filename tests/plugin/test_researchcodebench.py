@@ -25,8 +25,6 @@ Ask = Callable[..., list[Request]]
 PAPERS = Path(__file__).parents[1] / "papers"
 RIGHT = "        value = max(value, 0.0)"
 
-pytestmark = pytest.mark.alone
-
 
 @pytest.fixture
 def papers(pytester: pytest.Pytester) -> Path:
@@ -72,7 +70,7 @@ def test_one_answer_at_temperature_0_and_no_feedback(papers: Path, ask: Ask, res
         (("--recode-model=sim/novice", "--recode-model=sim/expert"), 1),
     ],
 )
-@pytest.mark.mostly_slow(one_in=6)
+@pytest.mark.mostly_slow
 def test_attempts_that_ask_for_one_answer_are_told_once(
     papers: Path, recode: Run, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...], count: int, workers: str
 ) -> None:
@@ -116,7 +114,7 @@ NO_BLOCK = "the last answer wrote nothing: "
         ),
     ],
 )
-@pytest.mark.mostly_slow(one_in=5)
+@pytest.mark.mostly_slow
 def test_an_unsolved_answer_says_why(
     ask: Ask, capfd: Any, pytester: pytest.Pytester, answer: str, finish: str, message: str
 ) -> None:
@@ -141,7 +139,7 @@ def test_an_unsolved_answer_says_why(
         assert target.summary.endswith(" lines after this turn")
 
 
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("args", [(), ("--recode-temperature=1",)])
 def test_a_model_that_takes_no_temperature_is_named(ask: Ask, args: tuple[str, ...], capfd: Any, workers: str) -> None:
     requests = ask("No.", workers, "-k", "floor", "--recode-model=gpt-5-mini", *args)
@@ -158,7 +156,7 @@ def test_simulated_attempts_differ(papers: Path, recode: Run, results: Results) 
 
 
 @pytest.mark.parametrize("reindent", [False, True])
-@pytest.mark.mostly_slow(one_in=2)
+@pytest.mark.mostly_slow
 def test_an_answer_at_another_depth(ask: Ask, results: Results, reindent: bool) -> None:
     ask(f"```python\n{RIGHT.strip()}\n```", "-k", "floor", *(["--recode-reindent"] if reindent else []))
     [record] = results()
@@ -212,7 +210,7 @@ def test_the_summary_has_the_share_of_the_lines_too(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("agent", ["recode", "one-shot"])
-@pytest.mark.mostly_slow(one_in=2)
+@pytest.mark.mostly_slow
 def test_a_simulated_novice_takes_a_correction_for_the_block(
     papers: Path, recode: Run, results: Results, agent: str
 ) -> None:

@@ -327,7 +327,7 @@ CheckpointWriter.turn = killed
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["before", "after"])
-@pytest.mark.mostly_slow(one_in=2)
+@pytest.mark.mostly_slow
 def test_a_shared_first_turn_is_paid_for_once_whenever_its_episode_is_killed(
     calls: Callable[[], list[str]],
     recode: Run,
@@ -452,7 +452,7 @@ def test_that_another_run_is_waited_for_is_said_at_once(
 
 @pytest.mark.parametrize("folder", ["checkpoints", "episodes", "first-turns"])
 @pytest.mark.parametrize("text", ["no JSON\n", '{"turn": 1}\n'])
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow
 def test_what_something_else_wrote_into_is_one_error_that_names_it(
     played: None, calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester, folder: str, text: str
 ) -> None:
@@ -487,7 +487,7 @@ VERDICT = {"seed": 1, "isolation": "separate", "tampering": [], "seconds": 0.5}
         ("checkpoints", 1, {"verdict": {**VERDICT, "cases": 7}}, "verdict.cases is 7: must be a list"),
     ],
 )
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow
 def test_a_damaged_line_is_one_error_that_names_the_key(
     played: None,
     calls: Callable[[], list[str]],
@@ -612,7 +612,7 @@ NONSENSE: list[tuple[str, str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("agent", "model", "state", "why"), NONSENSE)
-@pytest.mark.mostly_slow(one_in=8)
+@pytest.mark.mostly_slow
 def test_a_state_that_is_nonsense_is_one_error_that_names_file_turn_and_way_on(
     calls: Callable[[], list[str]],
     recode: Run,
@@ -711,7 +711,7 @@ def test_the_fault_of_somebodys_own_agent_is_said_with_its_type_and_text(
         (lambda record: json.dumps({key: value for key, value in record.items() if key != "agent"}), "lacks 'agent'"),
     ],
 )
-@pytest.mark.mostly_slow(one_in=7)
+@pytest.mark.mostly_slow
 def test_a_malformed_record_is_one_usage_error_and_starts_nothing(
     malformed: Callable[[dict[str, Any]], str],
     problem: str,

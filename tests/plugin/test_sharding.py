@@ -159,7 +159,7 @@ def test_the_shards_of_a_run_are_a_partition_of_its_items(
     ],
     ids=lambda selection: selection[0],
 )
-@pytest.mark.mostly_slow(one_in=6)
+@pytest.mark.mostly_slow
 def test_what_is_selected_moves_no_item(
     bench: None, collected: Callable[..., list[list[str]]], run_pytest: Run, selection: tuple[str, ...]
 ) -> None:
@@ -215,7 +215,6 @@ def test_without_the_option_nothing_names_a_shard(bench: None, recode: Run, resu
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 def test_last_failed_is_of_this_shard(bench: None, recode: Run, results: Results, workers: str) -> None:
     """Also if the cache is shared: what failed in another shard is not played here."""
     options = ("--recode-agent=noop", "--recode-turns=1", "-p", "cacheprovider", "-k", "one or two or three", workers)
@@ -272,7 +271,6 @@ def test_an_empty_shard_passes_says_so_and_has_a_directory(
     assert Counter(ends.values()) == {(False, 1): 2, (True, 0): 1}
 
 
-@pytest.mark.alone
 def test_an_empty_selection_fails_as_ever(bench: None, recode: Run, workers: str) -> None:
     """It is a mistake of the user, which is no shard's."""
     result = recode(*PLAYS, "-k", "nothing", "--recode-shard=1/2", "--recode-out=out", workers)
@@ -281,7 +279,7 @@ def test_an_empty_selection_fails_as_ever(bench: None, recode: Run, workers: str
     assert not Path("out").exists()
 
 
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("more", [("--collect-only",), ("--recode-validate",), ()], ids=["collect", "validate", "skip"])
 def test_an_empty_shard_without_episodes_to_play_writes_nothing(
     bench: None, recode: Run, more: tuple[str, ...]
@@ -298,7 +296,6 @@ def test_an_empty_shard_without_episodes_to_play_writes_nothing(
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 def test_an_empty_shard_of_replays_is_no_run_without_turns(bench: None, recode: Run, workers: str) -> None:
     """Which has a line of its own, if the user selects no task that the stored run has turns of."""
     recode("--recode-model=sim/graduate", "--recode-feedback=L4", "--recode-turns=2", "-k", "one", "--recode-out=first")
@@ -311,7 +308,6 @@ def test_an_empty_shard_of_replays_is_no_run_without_turns(bench: None, recode: 
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 def test_an_empty_shard_overwrites_nothing_and_is_resumed(bench: None, recode: Run, workers: str) -> None:
     given = (*PLAYS, "-k", "one", "--recode-out=out", workers)
     [number] = [
@@ -330,7 +326,7 @@ def test_an_empty_shard_overwrites_nothing_and_is_resumed(bench: None, recode: R
 
 
 @pytest.mark.parametrize("value", ["0/8", "9/8", "3", "3/", "/8", "3/8/2", "-1/8", "1/0", "three/eight", "1/100000"])
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow
 def test_another_value_is_one_line(bench: None, recode: Run, value: str) -> None:
     result = recode(*PLAYS, f"--recode-shard={value}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -347,7 +343,7 @@ def test_another_value_is_one_line(bench: None, recode: Run, value: str) -> None
     ],
     ids=["other number", "other count", "whole"],
 )
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_a_directory_stays_of_its_shard(
     bench: None, recode: Run, results: Results, options: tuple[str, ...], says: tuple[str, ...]
 ) -> None:
@@ -383,7 +379,6 @@ def test_more_attempts_and_an_unchanged_list_are_resumed(bench: None, recode: Ru
 
 
 @pytest.mark.slow
-@pytest.mark.alone
 def test_a_changed_list_of_tasks_is_refused(
     bench: None, make_task: MakeTask, recode: Run, results: Results, workers: str
 ) -> None:

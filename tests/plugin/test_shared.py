@@ -18,7 +18,6 @@ from .test_outcomes import SCHEMA
 Run = Callable[..., pytest.RunResult]
 Results = Callable[..., list[dict[str, Any]]]
 
-pytestmark = pytest.mark.alone
 MakeTask = Callable[..., Path]
 
 SHARED = "oracle: {isolation: shared}\n"

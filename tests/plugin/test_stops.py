@@ -133,7 +133,7 @@ SIGNALS = {
 
 
 @pytest.mark.parametrize("how", SIGNALS)
-@pytest.mark.mostly_slow(one_in=8)
+@pytest.mark.mostly_slow
 def test_the_answers_under_way_are_booked_and_no_more_is_asked(
     make_task: MakeTask, pytester: pytest.Pytester, start: Start, workers: str, how: str
 ) -> None:

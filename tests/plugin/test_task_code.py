@@ -45,7 +45,7 @@ OF_TESTS = ("tests/conftest.py", "tests/__init__.py", "tests/yaml.py", "repo/con
 
 @pytest.mark.parametrize("mode", ["prepend", "importlib"])
 @pytest.mark.parametrize("given", GIVEN)
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_what_belongs_to_the_hidden_tests_stays_with_them(bench: Path, run_pytest: Run, given: str, mode: str) -> None:
     spoil(bench, *OF_TESTS[:-1])
     result = run_pytest(*RUN, f"--import-mode={mode}", given)
@@ -97,7 +97,7 @@ def test_a_conftest_above_the_tasks_is_the_users(bench: Path, run_pytest: Run) -
 
 
 @pytest.mark.parametrize("name", ["pytest.ini", "tox.ini", "setup.cfg"])
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_a_task_does_not_configure_pytest(bench: Path, run_pytest: Run, name: str) -> None:
     section = "[tool:pytest]" if name == "setup.cfg" else "[pytest]"
     (bench / "sinkhorn" / name).write_text(f"{section}\naddopts = -v\n")

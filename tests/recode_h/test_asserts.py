@@ -119,7 +119,7 @@ class Answer:
 
 
 @pytest.mark.parametrize("name", REPRS)
-@pytest.mark.mostly_slow(one_in=6)
+@pytest.mark.mostly_slow
 def test_what_an_object_says_of_itself_is_words_alone(bare: Sandbox, tmp_path: Path, name: str) -> None:
     answer = OBJECT.replace("REPR", REPRS[name]) + "\n\n" + RIGHT.replace("x + x + x", "Answer()")
     verdict = graded(bare, task_of(write(tmp_path, {"test.py": TESTS})), answer, test_seconds=3)
@@ -142,7 +142,7 @@ REPLACED = {
 @pytest.mark.parametrize(
     "instead", ["raise SystemExit(0)", "return type('Never', (), {'__str__': lambda self: 1 / 0})()"]
 )
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow
 def test_what_finds_the_words_does_not_decide(bare: Sandbox, tmp_path: Path, name: str, instead: str) -> None:
     more = f"""\
 import pkgutil

@@ -44,7 +44,7 @@ def written(put: str, take: str) -> str:
 
 
 @pytest.mark.parametrize(("put", "take"), WHERE)
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_what_is_hidden_is_found_by_a_directory_on_the_path(bare: Sandbox, tmp_path: Path, put: str, take: str) -> None:
     task = task_of(write(tmp_path, {"canonical.py": CANONICAL, "test.py": written(put, take)}))
     for answer in (None, RIGHT):
@@ -145,7 +145,7 @@ CANDIDATES = {
 
 @pytest.mark.parametrize("name", CANDIDATES)
 @pytest.mark.parametrize("put", ["insert", "relative"])
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_a_candidate_that_does_the_same_gets_nothing(bare: Sandbox, tmp_path: Path, name: str, put: str) -> None:
     task = task_of(write(tmp_path, {"canonical.py": CANONICAL, "test.py": written(put, "from")}))
     verdict = graded(bare, task, CANDIDATES[name])

@@ -28,7 +28,7 @@ def problem(sandbox: Sandbox, manifest: Path, index: int = 1) -> str:
 
 
 @pytest.mark.parametrize("index", [1, 2])
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_the_canonical_is_solved_with_exactly_the_expected_cases(every_sandbox: Sandbox, index: int) -> None:
     task = task_of(MANIFEST, index)
     verdict = graded(every_sandbox, task)
@@ -40,7 +40,7 @@ def test_the_canonical_is_solved_with_exactly_the_expected_cases(every_sandbox: 
 
 @pytest.mark.parametrize("index", [1, 2])
 @pytest.mark.parametrize("kind", ["untouched", "empty"])
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow
 def test_what_is_there_before_anybody_wrote_is_not_solved(sandbox: Sandbox, index: int, kind: str) -> None:
     task = task_of(MANIFEST, index)
     begun = task.load().repo[task.targets[0]].decode()
@@ -256,7 +256,7 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_the_canonical_is_found_as_test_sh_lays_it_out(bare: Sandbox, tmp_path: Path, layout: str) -> None:
     task = task_of(write(tmp_path, LAYOUTS[layout]))
     reference = graded(bare, task)
@@ -278,7 +278,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("name", ENDS)
-@pytest.mark.mostly_slow(one_in=6)
+@pytest.mark.mostly_slow
 def test_an_answer_that_ends_or_hangs_is_a_failed_turn(sandbox: Sandbox, tmp_path: Path, name: str) -> None:
     verdict = graded(sandbox, task_of(write(tmp_path)), ENDS[name], test_seconds=2)
     assert not verdict.solved
@@ -358,7 +358,7 @@ WHERE = [
 
 
 @pytest.mark.parametrize(("every_sandbox", "name"), WHERE, indirect=["every_sandbox"])
-@pytest.mark.mostly_slow(one_in=2)
+@pytest.mark.mostly_slow
 def test_no_attack_is_solved(every_sandbox: Sandbox, tmp_path: Path, name: str) -> None:
     verdict = graded(every_sandbox, task_of(write(tmp_path)), ATTACKS[name], test_seconds=10)
     assert not verdict.solved
@@ -382,7 +382,7 @@ def triple(x):
 
 @pytest.mark.parametrize("name", SEARCHES)
 @pytest.mark.parametrize("sought", ["right_double", "double"])
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow
 def test_modules_that_are_being_imported_do_not_show_what_is_hidden(
     bare: Sandbox, tmp_path: Path, name: str, sought: str
 ) -> None:
@@ -428,7 +428,7 @@ LEADS = {
 
 
 @pytest.mark.parametrize("name", LEADS)
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_nothing_that_anybody_finds_leads_to_the_tests(bare: Sandbox, tmp_path: Path, name: str) -> None:
     """Without what the candidate is watched for: it is nothing but attributes. The tests tell, as they may see what they like."""
     tests = f"""\
@@ -499,7 +499,7 @@ STUMBLES = {
 
 
 @pytest.mark.parametrize("name", STUMBLES)
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_what_the_tests_raise_is_no_exception_of_the_answers(bare: Sandbox, tmp_path: Path, name: str) -> None:
     tests = FILES["test.py"].replace("assert triple(7) == right_triple(7)", STUMBLES[name])
     verdict = graded(bare, task_of(write(tmp_path, {"test.py": tests})), RIGHT.replace("x + x + x", "0"))

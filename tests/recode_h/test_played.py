@@ -24,7 +24,6 @@ from tests.recode_h.scene import DATASET, tree, write
 Run = Callable[..., pytest.RunResult]
 Results = Callable[..., list[dict[str, Any]]]
 
-pytestmark = pytest.mark.alone
 
 ENVIRONMENTS = (f"--recode-env=test_common1={sys.executable}", f"--recode-env=test_151={sys.executable}")
 SEEKER = '''\
@@ -98,7 +97,7 @@ def test_two_models_at_three_levels_by_four_workers_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("given", [(), ("--recode-out=annotations/out",)])
-@pytest.mark.mostly_slow(one_in=4)
+@pytest.mark.mostly_slow
 def test_records_may_not_lie_in_the_data_set(
     dataset: Path, recode: Run, workers: str, monkeypatch: pytest.MonkeyPatch, given: tuple[str, ...]
 ) -> None:
@@ -170,7 +169,7 @@ def test_an_agent_finds_nothing_of_the_answer(
         (("dataset/annotation_meta.jsonl::annotation_2/episode[reference-escalate]",), {"annotation_2"}),
     ],
 )
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_choosing(dataset: Path, recode: Run, chosen: tuple[str, ...], tasks: set[str]) -> None:
     result = recode("--collect-only", "-q", *chosen, "--recode-agent=reference")
     ids = [line.partition("::")[2] for line in result.outlines if "::" in line]
@@ -374,7 +373,7 @@ def with_pytest(place: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("sandbox", "workers"), [("process", "-n0"), ("bubblewrap", "-n2")])
-@pytest.mark.mostly_slow(one_in=2)
+@pytest.mark.mostly_slow
 def test_a_tasks_own_interpreter_is_the_one_that_runs_its_tests(
     recode: Run, results: Results, pytester: pytest.Pytester, sandbox: str, workers: str
 ) -> None:

@@ -284,7 +284,7 @@ REPLACES = {
 
 
 @pytest.mark.parametrize("name", REPLACES)
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_what_the_canonical_uses_too_is_not_replaced(bare: Sandbox, tmp_path: Path, name: str) -> None:
     verdict = graded(bare, task_of(write(tmp_path, FILES)), REPLACES[name])
     assert verdict.tampering

@@ -60,7 +60,7 @@ def containers(run: str) -> list[str]:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.mostly_slow(one_in=3)
+@pytest.mark.mostly_slow
 def test_a_host_that_ends_leaves_nothing(kind: str, number: signal.Signals, context: SandboxContext) -> None:
     usable(kind, context)
     mark, run = marked(), f"killed-{uuid4().hex}"
