@@ -21,6 +21,7 @@ MARKERS = (
     "slow: not in the default run of tox; `tox -e slow` runs it, and CI runs both",
     "both_ways: a session alone and one with workers are both in the default run",
     "mostly_slow: all cases but the first are slow",
+    "invariant(name): tries to break this invariant (docs/explanation/invariants.md); `tox -e quick` runs these",
 )
 
 

@@ -395,6 +395,7 @@ def test_a_reason_for_length_stands_in_the_docstring() -> None:
     assert reason_for_length('"""A module.\n\nLonger than 350\nlines because its parts share a state.\n"""\n')
 
 
+@pytest.mark.invariant("installed-costs-nothing")
 def test_a_session_without_tasks_imports_nothing_heavy(tmp_path: Path) -> None:
     (tmp_path / "test_one.py").write_text("def test_one():\n    pass\n")
     (tmp_path / "conftest.py").write_text(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 TESTS = """\
@@ -65,3 +68,13 @@ def test_the_two_runs_have_each_case_once(pytester: pytest.Pytester, selected: s
     result = pytester.runpytest_inprocess("-p", "tests.slow", "-p", "no:recode", "--collect-only", "-q", "-m", selected)
     found = [line.partition("::test_")[2] for line in result.outlines if "::" in line]
     assert sorted(found) == sorted(cases)
+
+
+def test_every_invariant_has_a_test_and_every_test_an_invariant() -> None:
+    root = Path(__file__).parents[1]
+    page = (root / "docs/explanation/invariants.md").read_text()
+    stated = set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE))
+    marked = re.compile(r'^@pytest\.mark\.invariant\("(.*)"\)', re.MULTILINE)
+    tested = {name for path in (root / "tests").rglob("test_*.py") for name in marked.findall(path.read_text())}
+    assert len(stated) == 12
+    assert tested == stated

@@ -16,6 +16,7 @@ from tests.agents.scripted import Scripted, a_context
 TASKS = Path(__file__).parents[2] / "tasks"
 
 
+@pytest.mark.invariant("agent-cannot-reach-the-answer")
 def test_a_command_sees_neither_tests_nor_reference(walls: Sandbox) -> None:
     (task,) = FORMAT.load(TASKS / "sinkhorn" / "task.yaml")
     shown = brief(task, task.load())
@@ -30,6 +31,7 @@ def test_a_command_sees_neither_tests_nor_reference(walls: Sandbox) -> None:
         assert set(workspace.list()) == {*shown.repo, "paper.md", "instruction.md"}
 
 
+@pytest.mark.invariant("agent-cannot-reach-the-answer")
 @pytest.mark.parametrize("kind", [recode.KIND, recode_h.KIND, one_shot.KIND], ids=["recode", "recode-h", "one-shot"])
 def test_no_prompt_holds_a_line_of_tests_or_reference(kind: AgentKind, walls: Sandbox) -> None:
     (task,) = FORMAT.load(TASKS / "sinkhorn" / "task.yaml")

@@ -267,6 +267,7 @@ def test_a_target_that_is_no_plain_file_is_none(open_workspace: Open, command: s
     assert workspace.targets() == {}
 
 
+@pytest.mark.invariant("only-targets-cross")
 def test_only_targets_leave(open_workspace: Open) -> None:
     workspace = open_workspace()
     workspace.write("conftest.py", "x")

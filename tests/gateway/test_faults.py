@@ -480,6 +480,7 @@ def pytest_runtest_call(item):
 """
 
 
+@pytest.mark.invariant("no-secret-in-a-sandbox")
 @pytest.mark.parametrize("fresh", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_workers_have_no_key_and_the_secret_is_on_no_command_line(
     make_tasks: MakeTasks,

@@ -687,6 +687,7 @@ def test_parameters_of_the_table_go_out_and_an_option_beats_them(chat_server: Se
     assert sent == [(1.5, 99), (0.0, 99)]
 
 
+@pytest.mark.invariant("nothing-spent-silently")
 def test_every_call_is_in_the_ledger_before_the_next(chat_server: Serve, tmp_path: Path) -> None:
     ledger = FileLedger(tmp_path / "spent.jsonl", max_cost=1.0)
     table = {"dear": {"model": "openai/x", "price": {"prompt": 50_000, "completion": 0}}}

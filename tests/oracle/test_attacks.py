@@ -270,6 +270,7 @@ ATTACKS = {
 }
 
 
+@pytest.mark.invariant("candidate-apart-from-tests")
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.mostly_slow
 def test_no_case_passes(walls: Sandbox, attack: str) -> None:
@@ -312,6 +313,7 @@ PLANTED = {
 }
 
 
+@pytest.mark.invariant("only-targets-cross")
 @pytest.mark.parametrize("names", [("m.py",), ("m.py", *PLANTED)], ids=["left behind", "even if they were targets"])
 def test_what_is_planted_beside_the_answer(walls: Sandbox, names: tuple[str, ...]) -> None:
     parts = Parts(
@@ -337,6 +339,7 @@ def test_what_is_planted_beside_the_answer(walls: Sandbox, names: tuple[str, ...
     assert judge(task, parts, {"m.py": right, **PLANTED}, walls).solved
 
 
+@pytest.mark.invariant("candidate-apart-from-tests")
 def test_what_one_interface_is_told_another_does_not_know(walls: Sandbox) -> None:
     """The tests of `score` hand the right answer of `f` over: `f` must not be able to give it back."""
     tests = """

@@ -261,6 +261,7 @@ def test_what_a_broken_reference_says_has_no_line_of_pytest(bare: Sandbox) -> No
     )
 
 
+@pytest.mark.invariant("only-evidence-passes")
 def test_skipped_and_expected_to_fail_are_no_passes(bare: Sandbox) -> None:
     assert "skipped (Skipped: no)" in fault(bare, "import pytest\ndef test_f(candidate): pytest.skip('no')\n")
     for tests in (

@@ -45,6 +45,7 @@ def test_exit(every_sandbox: Sandbox) -> None:
     assert run(every_sandbox, "os._exit(0)") == ("died", "the candidate exited with status 0 in the middle of a call")
 
 
+@pytest.mark.invariant("errors-are-not-unsolved")
 def test_suicide(sandbox: Sandbox) -> None:
     kind, message = run(sandbox, "os.kill(os.getpid(), 11)")
     assert (kind, message) == ("died", "the candidate was killed by signal 11 in the middle of a call")
@@ -157,6 +158,7 @@ def test_it_repeats_its_answer(bare: Sandbox) -> None:
     assert "the candidate sent garbage instead of an answer: a frame out of order" in case.message
 
 
+@pytest.mark.invariant("candidate-output-is-data")
 def test_its_answer_is_too_large(walls: Sandbox) -> None:
     assert run(walls, "return bytes(70 << 20)", memory_mb=256) == (
         "protocol",

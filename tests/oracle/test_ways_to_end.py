@@ -49,6 +49,7 @@ def test_a_session_that_ends_in_a_test_leaves_the_rest_to_another(every_sandbox:
     ]
 
 
+@pytest.mark.invariant("only-evidence-passes")
 @pytest.mark.parametrize("end", ["sys.exit(0)", "raise KeyboardInterrupt", "pytest.exit('x', returncode=0)", "1/0"])
 @pytest.mark.parametrize("where", ["test_m.py", "conftest.py", "sub/conftest.py"])
 @pytest.mark.mostly_slow
@@ -115,6 +116,7 @@ def test_parts_of_a_test_count_like_the_test(sandbox: Sandbox, tests: str) -> No
     assert (raising.outcome, raising.kind) == (Outcome.FAILED, "exception")
 
 
+@pytest.mark.invariant("only-evidence-passes")
 @has_subtests
 def test_a_part_that_is_skipped_is_no_pass(sandbox: Sandbox) -> None:
     tests = SUBTESTS.replace("assert ", "import pytest; n == 1 or pytest.skip('x'); assert ")
@@ -235,6 +237,7 @@ def kill_cells(pids: list[int]) -> None:
 DOOMS = [("bubblewrap", kill_all), ("bubblewrap", kill_cells), ("process", kill_all)]
 
 
+@pytest.mark.invariant("errors-are-not-unsolved")
 @pytest.mark.parametrize(("kind", "doom"), DOOMS)
 def test_what_is_killed_from_outside_is_not_the_candidates_fault(
     request: pytest.FixtureRequest, kind: str, doom: Callable[[list[int]], None]

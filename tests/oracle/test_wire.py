@@ -175,12 +175,14 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.invariant("candidate-output-is-data")
 @pytest.mark.parametrize("header", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_bytes_are_a_wire_error(header: bytes) -> None:
     with pytest.raises(frames.WireError):
         codec.parse(header, bytes(8))
 
 
+@pytest.mark.invariant("candidate-output-is-data")
 def test_any_bytes_are_a_message_or_a_wire_error() -> None:
     header, parts = codec.dump(
         {"a": np.arange(5.0), "b": [1, (2, 3)], "c": {1: 2}, "d": 2**80, "e": float("nan"), "f": {1}}

@@ -124,6 +124,7 @@ def test_what_a_task_has_is_no_reason_for_a_warning(make_task: Callable[..., Pat
         assert "choose from" not in words(recode("--collect-only", *select)), select
 
 
+@pytest.mark.invariant("nothing-spent-silently")
 def test_without_a_model_items_are_skipped_and_nothing_is_written(
     make_task: Callable[..., Path], recode: Run, pytester: pytest.Pytester, workers: str
 ) -> None:

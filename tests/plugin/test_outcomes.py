@@ -57,6 +57,7 @@ def test_unsolved_fails_with_a_text_for_people(
     assert "scaled %" not in text  # such a task has no lines
 
 
+@pytest.mark.invariant("errors-are-not-unsolved")
 def test_a_fault_is_an_error_and_in_no_share(
     make_task: Callable[..., Path], recode: Run, results: Results, workers: str
 ) -> None:
@@ -271,3 +272,32 @@ def test_a_record_has_the_turns_and_steps_that_there_can_be(
     assert "was played with" not in words(recode(*both, "--recode-resume"))
     other = (*given, "--recode-feedback=none", "--recode-feedback=L1", "--recode-turns=3", "--recode-out=out")
     assert "-L1] was played with turns 10, and this run asks for 3" in words(recode(*other, "--recode-resume"))
+
+
+REPORTS = """\
+import json
+
+import pytest
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_report_from_serializable(data):
+    record = (data.get("recode") or {}).get("record")
+    if record is not None:
+        with open("received.jsonl", "a") as file:
+            file.write(json.dumps(record) + "\\n")
+"""
+
+
+@pytest.mark.invariant("results-on-reports")
+def test_a_record_is_plain_json_on_its_report(
+    make_task: Callable[..., Path], recode: Run, results: Results, pytester: pytest.Pytester, agents: None
+) -> None:
+    """The controller has it from pytest-xdist, and from nowhere else."""
+    make_task("a")
+    make_task("b")
+    pytester.makeconftest(REPORTS)
+    recode("-n2", "--recode-agent=tiny_agents:THIRD_TIME", "--recode-out=out")
+    lines = (pytester.path / "received.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == results()
+    assert {record["task"] for record in results()} == {"a", "b"}

@@ -31,6 +31,7 @@ def kinds(*working: str) -> dict[str, SandboxKind]:
     return {name: kind(None if name in working else problem) for name, problem in PROBLEMS.items()}
 
 
+@pytest.mark.invariant("nothing-unprotected-by-accident")
 @pytest.mark.parametrize(
     ("working", "all_offline", "chosen"),
     [
@@ -54,6 +55,7 @@ def test_an_interpreter_that_was_named_is_no_use_to_docker() -> None:
     assert_message(str(caught.value), "interpreter that you named", PROBLEMS["bubblewrap"], *choices)
 
 
+@pytest.mark.invariant("nothing-unprotected-by-accident")
 def test_auto_stops_rather_than_run_without_walls() -> None:
     with pytest.raises(UserError) as caught:
         choose("auto", CONTEXT, kinds("process"), all_offline=False)

@@ -16,6 +16,7 @@ def promises(kind: str) -> list[tuple[str, str]]:
     return [(kind, promise) for promise in promised(ISOLATION[kind])]
 
 
+@pytest.mark.invariant("no-secret-in-a-sandbox")
 @pytest.mark.mostly_slow
 @pytest.mark.parametrize(("kind", "promise"), [each for kind in KINDS for each in promises(kind)])
 def test_it_keeps(kind: str, promise: str, context: SandboxContext, sandboxes: dict[str, Sandbox]) -> None:

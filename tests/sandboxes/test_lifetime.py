@@ -380,6 +380,7 @@ def test_close_is_idempotent_and_ends_all(context: SandboxContext) -> None:
     assert not list(Path(tempfile.gettempdir()).glob(f"{PREFIX}{os.getpid()}.*.{context.run}*"))
 
 
+@pytest.mark.invariant("nothing-left-behind")
 def test_processes_of_a_dead_owner_are_reaped_and_others_are_not() -> None:
     sleeper = [sys.executable, "-S", "-c", "import time; print('up', flush=True); time.sleep(600)"]
     dead, mine = f"{dead_pid()}.123.run", f"{os.getpid()}.{start_time()}.run"
@@ -401,6 +402,7 @@ def test_processes_of_a_dead_owner_are_reaped_and_others_are_not() -> None:
             one.wait()
 
 
+@pytest.mark.invariant("nothing-left-behind")
 def test_directories_of_a_dead_owner_are_reaped_and_others_are_not() -> None:
     temporary = Path(tempfile.gettempdir())
     names = {
