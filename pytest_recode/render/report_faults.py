@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 from pytest_recode.metrics import errors, published
+from pytest_recode.metrics.answer_counts import answer_counts
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.categories import CATEGORIES, Sorted, categories
 from pytest_recode.render.report_table import (
@@ -112,18 +113,13 @@ def _answers(rows: Rows) -> Table | None:
 
 def unparsed(attempts: Sequence[Attempt]) -> dict[str, Any]:
     """The number of answers, of those that could not be used, of those that were asked again, and of the steps that the others cost."""
-    answers = unused = again = 0
-    for one in attempts:
-        if one.answers is not None and one.unparsed is not None:
-            answers, unused, again = answers + one.answers, unused + one.unparsed, again + one.asked_again
-    share = 100 * unused / answers if answers else None
-    lost = unused - again
+    counts = answer_counts(attempts)
     return {
-        "answers": answers,
-        "unparsed": unused,
-        "unparsed_percent": share,
-        "asked_again": again,
-        "steps_lost": lost,
+        "answers": counts.answers,
+        "unparsed": counts.unusable,
+        "unparsed_percent": 100 * counts.unusable / counts.answers if counts.answers else None,
+        "asked_again": counts.asked_again,
+        "steps_lost": counts.steps_lost,
     }
 
 

@@ -8,7 +8,10 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from pytest_recode.metrics.answer_counts import answer_counts
+from pytest_recode.metrics.attempt import Attempt
 from pytest_recode.metrics.budget_end import BudgetEnd
+from pytest_recode.metrics.score import attempt_of
 from pytest_recode.records.episode_summary import EpisodeSummary
 from pytest_recode.records.record import CaseRecord, EpisodeFacts, Record, TurnRecord, cause, main_line
 from pytest_recode.records.run_files import LOCAL, RunFiles
@@ -247,24 +250,25 @@ def waits(records: Sequence[EpisodeSummary]) -> list[str]:
 
 
 def unparsed(records: Sequence[EpisodeSummary]) -> list[str]:
-    """A line with the number of answers per model that could not be parsed; nothing if all could."""
-    if not any(record["unparsed"] for record in records):
-        return []
-    answers, failed, lost = Counter[str](), Counter[str](), Counter[str]()
+    """A line with the number of answers per model that could not be used; nothing if all could."""
+    by_model: dict[str, list[Attempt]] = {}
     for record in records:
         if record["model"]:
-            answers[record["model"]] += record["answers"]
-            failed[record["model"]] += record["unparsed"]
-            lost[record["model"]] += record["unparsed"] - record["asked_again"]
-    failures = ", ".join(f"{name} {failed[name]} of {answers[name]}" for name in answers if answers[name])
-    steps = ", ".join(f"{name} {count}" for name, count in lost.items() if count)
-    again = ", ".join(f"{name} {failed[name] - lost[name]}" for name in answers if failed[name] > lost[name])
+            by_model.setdefault(record["model"], []).append(attempt_of(record))
+    counts = {model: answer_counts(attempts) for model, attempts in by_model.items()}
+    if not any(count.unusable for count in counts.values()):
+        return []
+    unusable = ", ".join(
+        f"{model} {count.unusable} of {count.answers}" for model, count in counts.items() if count.answers
+    )
+    again = ", ".join(f"{model} {count.asked_again}" for model, count in counts.items() if count.asked_again)
+    lost = ", ".join(f"{model} {count.steps_lost}" for model, count in counts.items() if count.steps_lost)
     ways = [
         f"asked again at no step: {again}" if again else "",
-        f"each of these cost a step: {steps}" if steps else "",
+        f"each of these cost a step: {lost}" if lost else "",
     ]
     return [
-        f"answers that could not be used: {failures}; nothing of them was executed; {'; '.join(filter(None, ways))} (what to do:"
+        f"answers that could not be used: {unusable}; nothing of them was executed; {'; '.join(filter(None, ways))} (what to do:"
         " docs/how-to/use-a-local-model.md)"
     ]
 
