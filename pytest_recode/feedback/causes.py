@@ -1,7 +1,7 @@
 """Causes: which failing interfaces another failing interface uses, so that feedback claims no fault where there may be none.
 
 A verdict names failing interfaces, not the place of the fault: a function also fails its hidden tests if a function that it calls
-is wrong, or if its hidden tests call one. Runs on the host, on the syntax trees of candidate and repository, the names that each
+is wrong, or if its hidden tests call one. Runs on the host, on the programs of candidate and reference, the names that each
 case used (`Case.uses`) and the frames of the candidate's exceptions. Nothing is executed.
 """
 
@@ -9,24 +9,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from pytest_recode.feedback.import_failures import import_failure
 from pytest_recode.program import source
-from pytest_recode.program.imports import imported_from, package_of
-from pytest_recode.program.interfaces import file_of, module_of, path_within
-from pytest_recode.program.source import Definition, FileVersion
-from pytest_recode.task import Files, Parts, Task
+from pytest_recode.program.dependencies import Needs, Program
+from pytest_recode.program.fixes import Own, Versions, fix
+from pytest_recode.program.interfaces import file_of, path_within
+from pytest_recode.task import Task
 from pytest_recode.verdict import Case, Outcome, Verdict
 
 _FRAME = re.compile(r"(?P<file>.+?):(?P<line>\d+) in ")
-
-_T = TypeVar("_T")
-
-Place = tuple[str, str]
-"""A file of the repository and a top-level name in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,47 +40,44 @@ class Causes:
     unsure: frozenset[str] = frozenset()
 
 
-def causes(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> dict[str, Causes]:
+def causes(task: Task, versions: Versions, verdict: Verdict) -> dict[str, Causes]:
     """Possible causes by failing interface. Interfaces with a failing case that uses no other failing interface have no entry."""
     failing = verdict.failing_interfaces
-    if len(failing) < 2 or parts.slot is not None:
+    if len(failing) < 2:
         return {}
     interfaces = list(dict.fromkeys([*(case.interface for case in verdict.cases), *task.interfaces]))
-    program = _Program(task.targets, {**parts.repo, **candidate}, interfaces, set(failing))
-    reached = {name: program.reached(name) for name in interfaces}
-    used = {name: _used(name, verdict, program, reached) for name in failing}
-    theirs = _Program(task.targets, {**parts.repo, **parts.reference}, interfaces, set(failing))
-    right = {
-        name
-        for name in failing
-        if used[name] and program.same(theirs, name) and _alone(name, verdict, program, theirs, interfaces)
-    }
-    found = {}
+    code = _Interfaces(task.targets, versions, interfaces, failing)
+    reached = {name: code.reached(name) for name in interfaces}
+    used = {name: _used(name, verdict, code, reached) for name in failing}
+    right = {name for name in failing if used[name] and code.same(name) and _alone(name, verdict, code)}
+    by_name = {}
     for name in failing:
-        wrong = tuple(each for each in used[name] if each not in right)
-        if names := _roots(wrong or used[name], used):
-            known = _known(name, verdict, program, reached)
-            found[name] = Causes(
-                names=names,
+        wrong = tuple(other for other in used[name] if other not in right)
+        if roots := _roots(wrong or used[name], used):
+            known = _known(name, verdict, code, reached)
+            by_name[name] = Causes(
+                names=roots,
                 sure=name in right and len(wrong) == 1,
-                mutual=any(name in used[each] for each in names),
-                tested=frozenset(names) & known - _closure({name}, reached),
-                unsure=frozenset(names) - known,
+                mutual=any(name in used[root] for root in roots),
+                tested=frozenset(roots) & known - _closure({name}, reached),
+                unsure=frozenset(roots) - known,
             )
-    order = causes_first(failing, found)
-    return {name: replace(each, names=tuple(sorted(each.names, key=order.index))) for name, each in found.items()}
+    order = causes_first(failing, by_name)
+    return {
+        name: replace(cause, names=tuple(sorted(cause.names, key=order.index))) for name, cause in by_name.items()
+    }
 
 
-def cause_in_words(name: str, found: Causes) -> str:
+def cause_in_words(name: str, cause: Causes) -> str:
     """A sentence that explains why feedback claims no fault of the own code of `name`."""
-    own = [each for each in found.names if each not in found.tested | found.unsure]
-    tested = [each for each in found.names if each in found.tested]
-    unsure = [each for each in found.names if each in found.unsure]
+    own = [each for each in cause.names if each not in cause.tested | cause.unsure]
+    tested = [each for each in cause.names if each in cause.tested]
+    unsure = [each for each in cause.names if each in cause.unsure]
     use = [f"`{name}` uses {listed(own)}"] if own else []
     use += [f"the hidden tests of `{name}` use {listed(tested)}"] if tested else []
     use += [f"the hidden tests of `{name}` use code of the repository that may use {listed(unsure)}"] if unsure else []
-    fail, that = ("fails", "that") if len(found.names) == 1 else ("fail", "those")
-    order = "the fault may be there and not here" if found.mutual else f"correct {that} first"
+    fail, that = ("fails", "that") if len(cause.names) == 1 else ("fail", "those")
+    order = "the fault may be there and not here" if cause.mutual else f"correct {that} first"
     return f"{', and '.join(use)}, which {fail} too; {order}"
 
 
@@ -110,14 +101,14 @@ def listed(names: Sequence[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def causes_first(names: Sequence[str], found: Mapping[str, Causes]) -> list[str]:
+def causes_first(names: Sequence[str], causes_of: Mapping[str, Causes]) -> list[str]:
     """`names`, each after its causes among them; otherwise in their order."""
     ordered: list[str] = []
 
     def add(name: str, above: tuple[str, ...]) -> None:
         if name in ordered or name in above:
             return
-        for cause in found[name].names if name in found else ():
+        for cause in causes_of[name].names if name in causes_of else ():
             if cause in names:
                 add(cause, (*above, name))
         ordered.append(name)
@@ -127,21 +118,21 @@ def causes_first(names: Sequence[str], found: Mapping[str, Causes]) -> list[str]
     return ordered
 
 
-def _used(name: str, verdict: Verdict, program: _Program, reached: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
+def _used(name: str, verdict: Verdict, code: _Interfaces, reached: Mapping[str, Set[str]]) -> tuple[str, ...]:
     """The failing interfaces that its failing cases use; () if one of these uses none."""
     union: set[str] = set()
     for case in _failed(name, verdict):
-        if import_failure(case, program.targets) is not None:  # it ended before it used anything
+        if import_failure(case, code.targets) is not None:  # it ended before it used anything
             return ()
         direct = case.uses if case.uses is not None else (name,)
         if name not in direct:  # it is used through code of the repository, which may use any interface
             direct = verdict.failing_interfaces
-        start = {name, *(each for each in direct if each in reached), *program.in_frames(case)}
-        found = _closure(start, reached) & set(verdict.failing_interfaces) - {name}
-        if not found:
+        start = {name, *(other for other in direct if other in reached), *code.in_frames(case)}
+        others = _closure(start, reached) & set(verdict.failing_interfaces) - {name}
+        if not others:
             return ()
-        union |= found
-    return tuple(each for each in reached if each in union)
+        union |= others
+    return tuple(other for other in reached if other in union)
 
 
 def _roots(names: tuple[str, ...], used: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
@@ -153,183 +144,105 @@ def _failed(name: str, verdict: Verdict) -> list[Case]:
     return [case for case in verdict.cases if case.interface == name and case.outcome is Outcome.FAILED]
 
 
-def _known(name: str, verdict: Verdict, program: _Program, reached: Mapping[str, frozenset[str]]) -> set[str]:
+def _known(name: str, verdict: Verdict, code: _Interfaces, reached: Mapping[str, Set[str]]) -> set[str]:
     """The interfaces that its code or its failing cases are known to use, directly or through other interfaces."""
     cases = _failed(name, verdict)
-    asked = {each for case in cases for each in (*(case.uses or ()), *program.in_frames(case)) if each in reached}
+    asked = {each for case in cases for each in (*(case.uses or ()), *code.in_frames(case)) if each in reached}
     return _closure({name} | asked, reached)
 
 
-def _alone(name: str, verdict: Verdict, program: _Program, theirs: _Program, interfaces: Sequence[str]) -> bool:
+def _alone(name: str, verdict: Verdict, code: _Interfaces) -> bool:
     """Whether the failing cases use only this and other failing interfaces, and code that equals the reference's."""
     known = {name, *verdict.failing_interfaces}
     for case in _failed(name, verdict):
         if case.uses is None:
             return False
-        direct = case.uses if name in case.uses else interfaces
-        if not all(each in known or program.same(theirs, each) for each in direct):
+        direct = case.uses if name in case.uses else code.interfaces
+        if not all(each in known or code.same(each) for each in direct):
             return False
     return True
 
 
-def _closure(start: Set[str], reached: Mapping[str, frozenset[str]]) -> set[str]:
-    pending, found = list(start), set[str]()
-    while pending:
-        name = pending.pop()
-        if name not in found:
-            found.add(name)
-            pending += reached[name]
-    return found
+def _closure(start: Set[str], reached: Mapping[str, Set[str]]) -> set[str]:
+    closed = set(start)
+    while (more := closed.union(*(reached[name] for name in closed))) != closed:
+        closed = more
+    return closed
 
 
-class _Lazy(dict[str, _T]):
-    """Values that are created at first access, because few files of a repository matter."""
-
-    def __init__(self, make: Callable[[str], _T]) -> None:
-        super().__init__()
-        self._make = make
-
-    def __missing__(self, key: str) -> _T:
-        self[key] = self._make(key)
-        return self[key]
+def _is_used(file: str, path: Sequence[str], needs: Mapping[str, Needs], attributes: Set[str]) -> bool:
+    """Whether code with these needs uses the interface. Methods are reached through an object, by their names."""
+    named = len(path) == 1 or path[-1] in attributes or path[-1] == "__init__"
+    return named and file in needs and path[0] in needs[file].names
 
 
-class _Program:
-    """The repository with one version of the targets. Uses of `failing` interfaces are recorded, but not followed."""
+class _Interfaces:
+    """The code of the interfaces, in the candidate's version and in the authors'."""
 
-    def __init__(self, targets: Sequence[str], files: Files, interfaces: Sequence[str], failing: Set[str]) -> None:
-        self.failing = failing
-        self.targets = [target for target in targets if target.endswith(".py")]
-        self.modules = {module_of(path): path for path in files if path.endswith(".py")}
-        self.sources = _Lazy(lambda path: source.parse(files.get(path)))
-        self.bindings = _Lazy(lambda path: _bindings(self.sources[path]))
+    def __init__(
+        self, targets: Sequence[str], versions: Versions, interfaces: Sequence[str], failing: Sequence[str]
+    ) -> None:
+        self.targets, self.versions = targets, versions
+        self.interfaces, self.failing = interfaces, failing
         self.homes: dict[str, tuple[str, tuple[str, ...]]] = {}
         for name in interfaces:
-            file = file_of(name, self.targets)
+            file = file_of(name, targets)
             if file is not None and path_within(name, file):
                 self.homes[name] = (file, path_within(name, file))
 
     def reached(self, interface: str) -> frozenset[str]:
-        """The other failing interfaces that its code uses, directly or through code of the repository."""
-        return frozenset(self._walk(interface)[1])
-
-    def same(self, other: _Program, interface: str) -> bool:
-        """Whether its code, and the code of the repository that it uses except other failing interfaces, is the same program in both."""
-        if interface not in self.homes or any(self.sources[target].tree is None for target in self.targets):
-            return False
-        own, theirs = (program._walk(interface)[0] for program in (self, other))
-        return (
-            bool(own)
-            and own == theirs
-            and all(_loose(self.sources[target]) == _loose(other.sources[target]) for target in self.targets)
+        """The other failing interfaces that its code uses, directly or not."""
+        if interface not in self.homes:
+            return frozenset()
+        file, path = self.homes[interface]
+        program = self._without_other_methods(self.versions.theirs, interface)
+        needs = program.needs([(file, path[0])], annotations=False)
+        statements = [program.module(each).statements[at] for each, need in needs.items() for at in need.statements]
+        attributes = {
+            each.attr
+            for statement in statements
+            for each in ast.walk(statement.node)
+            if isinstance(each, ast.Attribute)
+        }
+        return frozenset(
+            name
+            for name in self.failing
+            if name in self.homes and name != interface and _is_used(*self.homes[name], needs, attributes)
         )
+
+    def same(self, interface: str) -> bool:
+        """Whether its code, and the code of the repository that it uses except other failing interfaces, is the same program in both."""
+        if interface not in self.homes:
+            return False
+        file, path = self.homes[interface]
+        others: dict[str, set[str]] = {}
+        for there, (name, *_) in (self.homes[other] for other in self.failing if other in self.homes):
+            others.setdefault(there, set()).add(name)
+        others.get(file, set()).discard(path[0])
+        both = replace(
+            self.versions,
+            authors=self._without_other_methods(self.versions.authors, interface),
+            theirs=self._without_other_methods(self.versions.theirs, interface),
+        )
+        comparison = fix(both, file, path, elsewhere=others, raising={})
+        return comparison.own is Own.SAME and not comparison.differences
 
     def in_frames(self, case: Case) -> Iterator[str]:
         """The interfaces whose code is in the traceback of the candidate's exception."""
         for frame in case.exception.frames if case.exception is not None else ():
             if match := _FRAME.match(frame):
                 for interface, (file, path) in self.homes.items():
-                    node = source.definition(self.sources[file], path)
+                    node = source.definition(self.versions.theirs.module(file).parsed, path)
                     inside = node is not None and node.lineno <= int(match["line"]) <= (node.end_lineno or 0)
                     if inside and match["file"].endswith(file):
                         yield interface
 
-    def _walk(self, interface: str) -> tuple[dict[Place, list[str]], set[str]]:
-        """The code of `interface` (the statements of each top-level name, as text), and the interfaces that it uses."""
-        if interface not in self.homes:
-            return {}, set()
+    def _without_other_methods(self, program: Program, interface: str) -> Program:
+        """For a method, the program without the other interfaces of its class: a method uses them only if it names them."""
         file, path = self.homes[interface]
-        start = source.definition(self.sources[file], path)
-        if start is None:
-            return {}, set()
-        again = [each for each in self.bindings[file].get(path[0], []) if not isinstance(each, Definition)]
-        code: dict[Place, list[str]] = {(file, ".".join(path)): [source.dumped(each) for each in (start, *again)]}
-        named: set[str] = set()
-        pending: list[tuple[str, ast.AST]] = [(file, start)]
-        if len(path) > 1:
-            pending += [(file, node) for node in self._rest_of_class(file, path)]
-            code[file, path[0]] = [source.dumped(node) for _, node in pending[1:]]
-        while pending:
-            here, node = pending.pop()
-            for place in self._places(here, node):
-                hit = self._interfaces_at(place, node) - {interface}
-                named |= hit
-                if place not in code and not hit and place != (file, path[0]):
-                    nodes = self.bindings[place[0]].get(place[1], [])
-                    code[place] = [source.dumped(each) for each in nodes]
-                    pending += [(place[0], each) for each in nodes]
-        if len(path) > 1:  # methods are reached through an object
-            attributes = {each.attr for each in ast.walk(start) if isinstance(each, ast.Attribute)}
-            for name, (where, at) in self.homes.items():
-                if name in self.failing and where == file and at[:-1] == path[:-1]:
-                    named |= {name} if at[-1] in attributes or at[-1] == "__init__" else set()
-        return code, named - {interface}
-
-    def _rest_of_class(self, file: str, path: tuple[str, ...]) -> Iterator[ast.AST]:
-        """The statements of a method's class, except the methods that are interfaces."""
-        around = source.definition(self.sources[file], path[:-1])
-        taken = {at[-1] for where, at in self.homes.values() if where == file and at[:-1] == path[:-1]}
-        for node in around.body if isinstance(around, ast.ClassDef) else ():
-            if not (isinstance(node, Definition) and node.name in taken):
-                yield node
-
-    def _places(self, file: str, node: ast.AST) -> Iterator[Place]:
-        """The top-level names of the repository that `node` may refer to; imports are followed to their files."""
-        words = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-        words |= {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
-        for word in words & self.bindings[file].keys():
-            yield file, word
-        for each in ast.walk(node):
-            if isinstance(each, ast.ImportFrom):
-                origin = imported_from(each, package_of(file))
-                for alias in each.names:
-                    if origin in self.modules:
-                        yield self.modules[origin], alias.name
-                    if target := self.modules.get(f"{origin or ''}.{alias.name}".lstrip(".")):
-                        yield from self._by_attribute(file, target)
-            elif isinstance(each, ast.Import):
-                for alias in each.names:
-                    if alias.name in self.modules:
-                        yield from self._by_attribute(file, self.modules[alias.name])
-
-    def _by_attribute(self, file: str, target: str) -> Iterator[Place]:
-        """The names of a target that a file may access if it imports the target as a module."""
-        tree = self.sources[file].tree
-        attributes = {each.attr for each in ast.walk(tree) if isinstance(each, ast.Attribute)} if tree else set()
-        for name in attributes & self.bindings[target].keys():
-            yield target, name
-
-    def _interfaces_at(self, place: Place, user: ast.AST) -> set[str]:
-        """The interfaces at or in a top-level name; for a class, only the methods that `user` names."""
-        words = {each.attr for each in ast.walk(user) if isinstance(each, ast.Attribute)}
-        return {
-            name
-            for name, (file, path) in self.homes.items()
-            if name in self.failing
-            and (file, path[0]) == place
-            and (len(path) == 1 or path[-1] in words or path[-1] == "__init__")
+        names = {
+            at[-1]
+            for there, at in self.homes.values()
+            if there == file and at[:-1] == path[:-1] and at[-1] != path[-1]
         }
-
-
-def _bindings(parsed: FileVersion) -> dict[str, list[ast.AST]]:
-    found: dict[str, list[ast.AST]] = {}
-    for node in parsed.tree.body if parsed.tree is not None else ():
-        if isinstance(node, ast.ImportFrom | ast.Import):
-            for alias in node.names:  # separately: a use of b in `from a import b, c` is not a use of c
-                one: ast.stmt = ast.Import([alias])
-                if isinstance(node, ast.ImportFrom):
-                    one = ast.ImportFrom(node.module, [alias], node.level)
-                found.setdefault(source.bound(one)[0], []).append(one)
-        else:
-            for name in source.bound(node):
-                found.setdefault(name, []).append(node)
-    return found
-
-
-def _loose(parsed: FileVersion) -> list[str]:
-    """Statements at the top level that bind no name but run on import."""
-    body = parsed.tree.body if parsed.tree is not None else []
-    is_text = [isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) for node in body]
-    return [
-        source.dumped(node) for node, text in zip(body, is_text, strict=True) if not text and not source.bound(node)
-    ]
+        return program.without(file, path[:-1], names) if len(path) > 1 else program

@@ -81,19 +81,13 @@ def derivations(
     task: Task, parts: Parts, candidate: Files, verdict: Verdict, written: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[Derivation, ...]:
     """The items, with what is known of each interface. `written`: corrections by the task's author, by interface."""
-    found = causes(task, parts, candidate, verdict)
-    ordered = causes_first(verdict.failing_interfaces, found)
     # Of a file that is not compiled, nothing is there to be used
     compiled = {path: data for path, data in candidate.items() if graded(candidate, path, verdict).tree is not None}
-    turn = _Turn(
-        task=task,
-        parts=parts,
-        candidate=candidate,
-        verdict=verdict,
-        written=written,
-        versions=Versions.of(parts, compiled, task.targets),
-    )
-    return tuple(_derivation(turn, name, found.get(name)) for name in ordered)
+    versions = Versions.of(parts, compiled, task.targets)
+    causes_of = causes(task, versions, verdict) if parts.slot is None else {}
+    turn = _Turn(task=task, parts=parts, candidate=candidate, verdict=verdict, written=written, versions=versions)
+    ordered = causes_first(verdict.failing_interfaces, causes_of)
+    return tuple(_derivation(turn, name, causes_of.get(name)) for name in ordered)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from pytest_recode.feedback.levels import INTERFACE
 from pytest_recode.feedback.researcher import derived, from_task
 from pytest_recode.formats.directory import FORMAT
 from pytest_recode.oracle.judge import judge
+from pytest_recode.program.fixes import Versions
 from pytest_recode.records import checkpoint, record
 from pytest_recode.records.checkpoint_file import dump, load
 from pytest_recode.sandboxes import Sandbox, SandboxContext, bubblewrap, process
@@ -55,7 +56,7 @@ def failing(code: str, *uses: tuple[str, ...] | None, interface: str = "stats.de
 
 def found(code: str, verdict: Verdict, reference: str = REFERENCE) -> dict[str, Causes]:
     given = replace(parts(), reference={"stats.py": reference.encode()})
-    return causes(task(), given, {"stats.py": code.encode()}, verdict)
+    return causes(task(), Versions.of(given, {"stats.py": code.encode()}, task().targets), verdict)
 
 
 MEAN = Causes(names=("stats.mean",))
