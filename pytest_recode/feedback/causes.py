@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from pytest_recode.feedback.import_failures import import_failure
 from pytest_recode.program import source
-from pytest_recode.program.dependencies import Needs, Program
+from pytest_recode.program.dependencies import Program
 from pytest_recode.program.fixes import Own, Versions, fix
 from pytest_recode.program.interfaces import file_of, path_within
 from pytest_recode.task import Task
@@ -63,9 +63,7 @@ def causes(task: Task, versions: Versions, verdict: Verdict) -> dict[str, Causes
                 unsure=frozenset(roots) - known,
             )
     order = causes_first(failing, by_name)
-    return {
-        name: replace(cause, names=tuple(sorted(cause.names, key=order.index))) for name, cause in by_name.items()
-    }
+    return {name: replace(cause, names=tuple(sorted(cause.names, key=order.index))) for name, cause in by_name.items()}
 
 
 def cause_in_words(name: str, cause: Causes) -> str:
@@ -170,10 +168,9 @@ def _closure(start: Set[str], reached: Mapping[str, Set[str]]) -> set[str]:
     return closed
 
 
-def _is_used(file: str, path: Sequence[str], needs: Mapping[str, Needs], attributes: Set[str]) -> bool:
-    """Whether code with these needs uses the interface. Methods are reached through an object, by their names."""
-    named = len(path) == 1 or path[-1] in attributes or path[-1] == "__init__"
-    return named and file in needs and path[0] in needs[file].names
+def _is_used(file: str, path: Sequence[str], places: Set[tuple[str, str]], attributes: Set[str]) -> bool:
+    """Whether code that uses these places uses the interface. Methods are reached through an object, by their names."""
+    return (file, path[0]) in places and (len(path) == 1 or path[-1] in attributes or path[-1] == "__init__")
 
 
 class _Interfaces:
@@ -197,17 +194,16 @@ class _Interfaces:
         file, path = self.homes[interface]
         program = self._without_other_methods(self.versions.theirs, interface)
         needs = program.needs([(file, path[0])], annotations=False)
-        statements = [program.module(each).statements[at] for each, need in needs.items() for at in need.statements]
-        attributes = {
-            each.attr
-            for statement in statements
-            for each in ast.walk(statement.node)
-            if isinstance(each, ast.Attribute)
-        }
+        places = {(there, name) for there, need in needs.items() for name in need.names}
+        attributes = set()
+        for there, need in needs.items():
+            for statement in (program.module(there).statements[at] for at in need.statements):
+                attributes |= {each.attr for each in ast.walk(statement.node) if isinstance(each, ast.Attribute)}
+                places.add(program.imported(there, statement) or (there, ""))  # also of a file that lacks the name
         return frozenset(
             name
             for name in self.failing
-            if name in self.homes and name != interface and _is_used(*self.homes[name], needs, attributes)
+            if name in self.homes and name != interface and _is_used(*self.homes[name], places, attributes)
         )
 
     def same(self, interface: str) -> bool:
@@ -241,8 +237,6 @@ class _Interfaces:
         """For a method, the program without the other interfaces of its class: a method uses them only if it names them."""
         file, path = self.homes[interface]
         names = {
-            at[-1]
-            for there, at in self.homes.values()
-            if there == file and at[:-1] == path[:-1] and at[-1] != path[-1]
+            at[-1] for there, at in self.homes.values() if there == file and at[:-1] == path[:-1] and at[-1] != path[-1]
         }
         return program.without(file, path[:-1], names) if len(path) > 1 else program

@@ -27,14 +27,14 @@ from pytest_recode.feedback.symptoms import (
     descriptions,
     failed,
     kinds,
-    mostly_not_of_values,
     not_of_values,
+    wrong_values,
 )
 from pytest_recode.feedback.unused import unused_of_repository
 from pytest_recode.program import source
 from pytest_recode.program.fixes import Fix, Own, Versions, fix, raised_on_import
 from pytest_recode.program.interfaces import file_of, path_within
-from pytest_recode.program.source import Definition, FileVersion
+from pytest_recode.program.source import Source
 from pytest_recode.slots import original
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Case, Verdict
@@ -44,28 +44,18 @@ MOST_NAMES = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Derivation:
-    """An item, and what a researcher who writes another text for it needs to know.
+    """An item, and how an author's text for the same interface goes with it.
 
-    `right`: the interface's own code needs no change. `unread`: its file cannot be imported, so what the code does is not known.
-    `unwritten`: the interface is missing, or still as the repository delivered it.
-    `indirect`: its failing tests reach it only through code of the repository, so the fault may be in any interface that this code uses.
-    `besides`: by field, the parts that a text on wrong values of the interface does not replace: on other code that needs changes, and
-    on failures that are no wrong values. `besides_first`: most failures are no wrong values. `after`: by field, the last part of the item's text, which may matter less than any other.
+    `applies`: the fields in which the author's text may be true of this failure: authors describe wrong results of code that runs.
+    `usual`: no result of the interface is known to be wrong, so that the author's analysis is only what usually goes wrong. `first` and `last`:
+    by field, the derived sentences before and after the author's; `last` may matter less than any other.
     """
 
     item: FeedbackItem
-    right: bool = False
-    unread: bool = False
-    unwritten: bool = False
-    indirect: bool = False
-    besides_first: bool
-    besides: Mapping[str, str]
-    after: Mapping[str, str]
-
-    def before(self, field: str) -> str:
-        """The item's text without `after`."""
-        text: str = getattr(self.item, field)
-        return text.removesuffix(self.after[field]).strip()
+    applies: frozenset[str]
+    usual: bool
+    first: Mapping[str, str]
+    last: Mapping[str, str]
 
 
 def derive(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> tuple[FeedbackItem, ...]:
@@ -74,7 +64,7 @@ def derive(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> tupl
     All fields are filled, except those that do not apply: for an interface that is known to fail because of another one (`caused_by`), and
     for one whose code needs no change.
     """
-    return tuple(each.item for each in derivations(task, parts, candidate, verdict))
+    return tuple(derivation.item for derivation in derivations(task, parts, candidate, verdict))
 
 
 def derivations(
@@ -103,97 +93,91 @@ class _Turn:
 
 
 def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation:
-    task, parts, candidate, verdict = turn.task, turn.parts, turn.candidate, turn.verdict
+    task, parts, verdict = turn.task, turn.parts, turn.verdict
     cases = failed(verdict, interface)
     file = file_of(interface, task.targets) or task.targets[0]
-    theirs, ours = graded(candidate, file, verdict), source.parse(parts.reference.get(file))
+    candidate, reference = graded(turn.candidate, file, verdict), source.parse(parts.reference.get(file))
     part = parts.slot is not None and file_of(interface, task.targets) is None
-    path = partial_file.around(parts, ours) if part else path_within(interface, file)
+    path, inside = partial_file.places(parts, reference) if part else (path_within(interface, file), ())
     name = path[-1] if path else file if part else interface
-    made = None if part else _fix(turn, interface, file, path)
-    right = made is not None and made.own is not Own.DIFFERENT
-    differs = Structure() if right else structure(file, path, theirs, ours)
-    for inner in partial_file.defined(parts, ours) if part and not theirs.problem else ():
-        differs += structure(file, inner, theirs, ours)
+    code = None if part else _fix(turn, interface, file, path)
+    right = code is not None and code.own is not Own.DIFFERENT
+    differs = Structure() if right else structure(file, path, candidate, reference)
+    for inner in inside if not candidate.problem else ():
+        differs += structure(file, inner, candidate, reference)
     refused = [_arguments_refused(case, path) for case in cases]
-    first, differs = differs.names_as_facts() if any(refused) else (Structure(), differs)
     if all(refused):  # nothing else is known to be wrong
-        first, differs = Structure(), first + differs
+        differs = Structure(facts=differs.names + differs.facts, steps=differs.naming + differs.steps)
+    early, late = (differs, Structure()) if any(refused) else (Structure(), differs)
     facts, steps = list(differs.facts), list(differs.steps)
-    definition = source.definition(theirs, path)
-    unwritten = bool(facts) and bool(path) and definition is None
-    if part and partial_file.untouched(parts, candidate):
+    own_code = source.definition(candidate, path)
+    unwritten = bool(facts) and bool(path) and own_code is None
+    if part and parts.slot is not None and turn.candidate.get(parts.slot.path) == parts.repo.get(parts.slot.path):
         unwritten = True
         facts, steps = [f"the block is still missing from {file}"], ["write the block in the place of the placeholder"]
-    if not facts and not right and source.same(definition, _stub(parts, file, path)):
+    if not facts and not right and source.same(own_code, source.definition(source.parse(parts.repo.get(file)), path)):
         unwritten = True
         facts, steps = [f"`{name}` is still as the repository came with it"], [f"write `{name}`"]
-    if facts:  # the interface has its own fault
-        cause = None
+    cause = None if facts else cause  # the interface has its own fault
+    own, sure = right or bool(facts), cause is not None and cause.sure
     raised = _raised(cases)
-    category = "T2"
-    if theirs.problem or (raised and not facts):
-        category = "T1"
-    elif facts:
-        category = "T0"
-    unused = unused_of_repository(parts, turn.versions, file, path)
-    if unused and category == "T2":
-        category = "T4"
-    around, more = _around(turn, made, file, path, sure=cause is None)
-    own = right or bool(facts)
+    unused = [] if right else unused_of_repository(parts, turn.versions, file, path)
+    category = "T1" if candidate.problem or (raised and not facts) else "T0" if facts else "T4" if unused else "T2"
+    around, more = _around(turn, code, file, path, sure=cause is None)
     others = [] if own else not_of_values(cases)
-    gaps = not own and _has_gaps(turn, file, theirs, ours)
     explained = analyses(others, name)
-    indirect = cause is None and not own and _indirect(cases)
-    if indirect:
-        through = f"the failing hidden tests use `{name}` only through code of the repository"
-        around = [*around, f"{through}: the fault may be in `{name}`, or in what else that code uses"]
-    analysis = ([*facts, *raised, *around] or _no_fact(name, verdict, cases, gaps, bool(explained))) + explained
-    suggestion = [*steps, *more] + ([] if own else advice(cases, name))
-    if unused and not right:
-        suggestion.append(f"use what the repository has: {', '.join(unused)}")
-    words = _sentences([*first.steps, *suggestion, *differs.naming])
-    if cause is not None and cause.sure:
-        analysis, words = raised, ""
-    elif cause is not None:
-        no_gap = [f"no definition or parameter of `{name}` is missing"] if gaps and not around else []
-        analysis = [*raised, *around, *explained, *no_gap, cause_in_words(name, cause)]
-        words = advice_in_words(cause.names, words)
-    if cause is None or not cause.sure:
-        analysis = [*first.facts, *analysis, *differs.names]
-    sure = cause is not None and cause.sure
+    analysis = [*early.names, *facts, *raised, *around]
+    if len(analysis) == len(early.names) and cause is None:
+        analysis += _no_fact(name, verdict, cases, task.targets, explained=bool(explained))
+    analysis += explained
+    suggestion = [*early.naming, *steps, *more, *([] if own else advice(cases, name))]
+    suggestion += [f"use what the repository has: {', '.join(unused)}"] if unused else []
+    last = {"analysis": _sentences(late.names), "suggestion": _sentences(late.naming)}
+    whole = {"analysis": _sentences(analysis), "suggestion": _sentences(suggestion)}
+    if cause is not None:
+        whole["analysis"] = _sentences([*raised, *([] if sure else [*around, *explained, cause_in_words(name, cause)])])
+    advised = _joined(whole["suggestion"], last["suggestion"])
     item = FeedbackItem(
         interface=interface,
         category=category,
         description=_sentences(descriptions(cases)) or sentence("; ".join(kinds(verdict, interface))),
-        analysis=_sentences(analysis),
-        suggestion=words,
-        correction="" if sure else _lines(parts, verdict, interface) if made is None else made.code,
-        elsewhere={} if sure or made is None else made.elsewhere,
+        analysis=whole["analysis"] if sure else _joined(whole["analysis"], last["analysis"]),
+        suggestion=advised if cause is None else "" if sure else advice_in_words(cause.names, advised),
+        correction="" if sure else _lines(parts, verdict, interface) if code is None else code.code,
+        elsewhere={} if sure or code is None else code.elsewhere,
         caused_by=cause.names[0] if cause is not None and sure else "",
         possible_causes=cause.names if cause is not None and not sure else (),
     )
-    fields = [*FIELDS, "caused_by"]
-    authors = {field: "derived" for field in fields if getattr(item, field)}
-    author = turn.written.get(interface, "")
-    if item.correction and author and not right:
-        authors["correction"] = "task" if item.correction == author else "derived+task"
+    authors = {field: "derived" for field in (*FIELDS, "caused_by") if getattr(item, field)}
+    written = turn.written.get(interface, "")
+    if item.correction and written and not right:
+        authors["correction"] = "task" if item.correction == written else "derived+task"
+    wrong = wrong_values(verdict, interface) and cause is None
+    runs = wrong and category not in {"T0", "T1"}
+    applies = set() if sure or right or _not_imported(candidate, cases, task.targets) else {"analysis", "suggestion"}
+    applies -= {"analysis"} if unwritten else set()
+    applies |= {"category"} if applies and runs else set()
     besides = {
-        "description": _sentences(descriptions(cases)),
         "analysis": _sentences([*around, *explained]),
         "suggestion": _sentences([*more, *advice(others, name)]),
     }
     return Derivation(
         item=replace(item, authors=authors),
-        right=right,
-        unread=theirs.remedy == source.SYNTAX
-        or (bool(cases) and all(import_failure(each, task.targets) for each in cases)),
-        unwritten=unwritten,
-        indirect=indirect,
-        besides_first=mostly_not_of_values(cases),
-        besides=besides,
-        after={"analysis": _sentences(differs.names), "suggestion": _sentences(differs.naming)},
+        applies=frozenset(applies | ({"description"} if wrong else set())),
+        usual=not wrong,
+        first=besides if runs else {**whole, "suggestion": besides["suggestion"]} if cause is not None else whole,
+        last={**last, "description": _sentences(descriptions(cases))},
     )
+
+
+def _not_imported(candidate: Source, cases: Sequence[Case], targets: Sequence[str]) -> bool:
+    """Whether the interface's file cannot be imported, so that what its code does is not known."""
+    ended = bool(cases) and all(import_failure(case, targets) for case in cases)
+    return candidate.remedy == source.SYNTAX or ended
+
+
+def _joined(*texts: str) -> str:
+    return " ".join(filter(None, texts))
 
 
 def _sentences(phrases: Sequence[str]) -> str:
@@ -224,35 +208,31 @@ def _fix(turn: _Turn, interface: str, file: str, path: Sequence[str]) -> Fix:
 
 
 def _around(
-    turn: _Turn, made: Fix | None, file: str, path: Sequence[str], *, sure: bool
+    turn: _Turn, code: Fix | None, file: str, path: Sequence[str], *, sure: bool
 ) -> tuple[list[str], list[str]]:
     """Facts about the code around the interface's own, and steps to change it."""
-    if made is None:
+    if code is None:
         return [], []
-    names = used_names(made, turn.versions, file, path, _passing(turn))
+    names = used_names(code, turn.versions, file, path, _passing(turn))
     # The symptom is the interface's, not that of the code it uses: what it returns is not what they return
-    return where(made, names, file, path, sure=sure), steps_in_words(made, names, turn.versions, STEPS)
+    return where(code, names, file, path, sure=sure), steps_in_words(code, names, turn.versions, STEPS)
 
 
 def _passing(turn: _Turn) -> set[tuple[str, str]]:
     """The file and name of each function that is an interface and passes its hidden tests."""
     failing = turn.verdict.failing_interfaces
-    found = set()
+    passing = set()
     for name in dict.fromkeys(case.interface for case in turn.verdict.cases):
         file = file_of(name, turn.task.targets)
         path = path_within(name, file) if file is not None else ()
         if file is not None and name not in failing and len(path) == 1:
-            found.add((file, path[0]))
-    return found
+            passing.add((file, path[0]))
+    return passing
 
 
 def _lines(parts: Parts, verdict: Verdict, interface: str) -> str:
     """The authors' lines for a part of a file. They correct all failing cases, so only the first item has them."""
     return (original(parts) or "") if interface == verdict.failing_interfaces[0] else ""
-
-
-def _stub(parts: Parts, file: str, path: Sequence[str]) -> Definition | None:
-    return source.definition(source.parse(parts.repo.get(file)), path)
 
 
 def _raised(cases: Sequence[Case]) -> list[str]:
@@ -266,11 +246,6 @@ def _raised(cases: Sequence[Case]) -> list[str]:
     return list(dict.fromkeys(places))[:MOST_NAMES]
 
 
-def _indirect(cases: Sequence[Case]) -> bool:
-    """Whether no case asked for its interface itself."""
-    return bool(cases) and all(case.uses is not None and case.interface not in case.uses for case in cases)
-
-
 def _arguments_refused(case: Case, path: Sequence[str]) -> bool:
     """Whether the interpreter refused a call of the interface because of its arguments."""
     if not path or case.exception is None or case.exception.type != "TypeError":
@@ -279,21 +254,15 @@ def _arguments_refused(case: Case, path: Sequence[str]) -> bool:
     return re.search(refusal, case.exception.message) is not None
 
 
-def _has_gaps(turn: _Turn, file: str, theirs: FileVersion, ours: FileVersion) -> bool:
-    """Whether a definition or parameter of an interface in `file` is missing."""
-    paths = [path_within(each, file) for each in turn.task.interfaces if file_of(each, turn.task.targets) == file]
-    return any(structure(file, path, theirs, ours).facts for path in paths)
-
-
-def _no_fact(name: str, verdict: Verdict, cases: Sequence[Case], gaps: bool, explained: bool) -> list[str]:
-    """What is left to say. That nothing of an interface is missing is news only if its file has `gaps`."""
+def _no_fact(
+    name: str, verdict: Verdict, cases: Sequence[Case], targets: Sequence[str], *, explained: bool
+) -> list[str]:
+    """What is left to say."""
     failing = set(verdict.failing_interfaces)
-    sound = [each for each in dict.fromkeys(case.interface for case in verdict.cases) if each not in failing]
+    names = dict.fromkeys(case.interface for case in verdict.cases if file_of(case.interface, targets))
+    sound = [each for each in names if each not in failing]
     # What else a shared judge's tests use is unknown: the fault may be in another failing interface
     asked = [len(failing) == 1 if case.uses is None else case.interface in case.uses for case in cases]
     own = any(asked) if len(failing) == 1 else all(asked)
-    facts = [f"no definition or parameter of `{name}` is missing" + (": the fault is in what it does" if own else "")]
-    if not gaps:
-        does = f"the fault is in what `{name}` does" + ("" if own else ", or in what it or its hidden tests use")
-        facts = [] if explained else [does]
-    return facts + ([f"no fault was found in {listed(sound)}"] if sound else [])
+    does = f"the fault is in what `{name}` does" + ("" if own else ", or in what it or its hidden tests use")
+    return ([] if explained else [does]) + ([f"no fault was found in {listed(sound)}"] if sound else [])

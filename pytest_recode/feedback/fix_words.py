@@ -70,15 +70,10 @@ def steps(made: Fix, names: Sequence[tuple[str, str]], versions: Versions, advic
     """Steps to fix code outside the interface's own, in words. `advice`: a sentence on a function, with its `{name}`."""
     phrases = []
     for file, name in names:
-        theirs, authors, before = (
-            effective(program.module(file).statements, name)
-            for program in (versions.theirs, versions.authors, versions.repository)
-        )
-        if not theirs:
+        bound = effective(versions.theirs.module(file).statements, name)
+        if not bound:
             phrases.append(f"define `{name}` in {file}")
-        elif [each.program for each in before] == [each.program for each in authors]:
-            phrases.append(f"give `{name}` in {file} back what the repository's version of the file has")
-        elif isinstance(theirs[-1].node, Definition):
+        elif isinstance(bound[-1].node, Definition):
             phrases.append(advice.format(name=name))
         else:
             phrases.append(f"check `{name}` in {file} against the instruction and the paper")

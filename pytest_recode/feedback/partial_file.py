@@ -7,20 +7,11 @@ from collections.abc import Sequence
 
 from pytest_recode.program.source import Definition, FileVersion, statements
 from pytest_recode.slots import original
-from pytest_recode.task import Files, Parts
+from pytest_recode.task import Parts
 
 
-def around(parts: Parts, reference: FileVersion) -> tuple[str, ...]:
-    """The path of the innermost definition of `reference` that contains the slot: ("Class", "method"); () for none."""
-    return _places(parts, reference)[0]
-
-
-def defined(parts: Parts, reference: FileVersion) -> tuple[tuple[str, ...], ...]:
-    """The paths of the definitions in the authors' version of the slot."""
-    return _places(parts, reference)[1]
-
-
-def _places(parts: Parts, reference: FileVersion) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def places(parts: Parts, reference: Source) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """The path of the innermost definition of `reference` that contains the slot, and the paths of those that the authors' version of it has."""
     lines = original(parts)
     if parts.slot is None or lines is None or reference.tree is None:
         return (), ()
@@ -36,9 +27,3 @@ def _places(parts: Parts, reference: FileVersion) -> tuple[tuple[str, ...], tupl
             inside = [node.name for node in nodes if first <= node.lineno and ends[node.name] <= last]
             return path, tuple((*path, name) for name in inside)
         path, body = (*path, holding[-1].name), holding[-1].body
-
-
-def untouched(parts: Parts, candidate: Files) -> bool:
-    """Whether the file still has its placeholder and is otherwise unchanged."""
-    slot = parts.slot
-    return slot is not None and candidate.get(slot.path) == parts.repo.get(slot.path)

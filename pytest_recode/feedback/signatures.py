@@ -1,20 +1,25 @@
-"""Compare the definitions of two versions of a file: which are missing, and whose parameters differ."""
+"""Compare the definitions of two versions of a file: which are missing, and which cannot be called as the authors' can."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import Parameter as Passed
+from inspect import Signature
 
 from pytest_recode.program import source
 from pytest_recode.program.source import Definition, FileVersion, Parameter
+
+LONGEST_DEFAULT = 20
+"""Maximum characters of a default that is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Structure:
     """Differences of definitions, as facts and as steps to take.
 
-    `names` and `naming`: the same of parameters that only have another name. Tests that pass arguments by position do not notice them.
+    `names` and `naming`: the same of parameters that only calls by name, or only calls by position, notice.
     """
 
     facts: tuple[str, ...] = ()
@@ -30,50 +35,68 @@ class Structure:
             naming=self.naming + other.naming,
         )
 
-    def names_as_facts(self) -> tuple[Structure, Structure]:
-        """The other names as facts, because calls are known to have failed; and the rest."""
-        return Structure(facts=self.names, steps=self.naming), Structure(facts=self.facts, steps=self.steps)
 
-
-def structure(file: str, path: Sequence[str], theirs: FileVersion, ours: FileVersion) -> Structure:
-    """Missing definitions and different signatures."""
-    if theirs.problem:
-        return Structure(facts=(f"{file} {theirs.problem}",), steps=(theirs.remedy.format(file=file),))
+def structure(file: str, path: Sequence[str], candidate: Source, reference: Source) -> Structure:
+    """Missing definitions and different signatures at `path`; of a whole file (), those of every public definition."""
+    if candidate.problem:
+        return Structure(facts=(f"{file} {candidate.problem}",), steps=(candidate.remedy.format(file=file),))
     if not path:
-        return _each_structure(file, theirs, ours)
-    wanted, given = source.definition(ours, path), source.definition(theirs, path)
-    if wanted is None:
+        whole = Structure()
+        for node in reference.tree.body if reference.tree is not None else ():
+            if isinstance(node, Definition) and not node.name.startswith("_"):
+                whole += structure(file, (node.name,), candidate, reference)
+        return whole
+    right, own = source.definition(reference, path), source.definition(candidate, path)
+    if right is None:
         return Structure()
-    names = _listed(source.parameters(wanted) or ())
-    noun = "class" if hasattr(wanted, "bases") else "function"
+    name = path[-1]
+    wanted = source.parameters(right)
+    listed = ", ".join(_with_default(each) for each in wanted or () if each.name not in {"self", "cls"})
+    noun = "class" if isinstance(right, ast.ClassDef) else "function"
     where = f"the class {'.'.join(path[:-1])} in {file}" if len(path) > 1 else file
-    signature = f" with the parameters {names}" if names else ""
-    if given is None:
-        step = f"define the {noun} `{path[-1]}` in {where}{signature}"
-        return Structure(facts=(f"{where} defines no `{path[-1]}`",), steps=(step,))
-    if hasattr(wanted, "bases") != hasattr(given, "bases"):
-        return Structure(facts=(f"`{path[-1]}` is no {noun}",), steps=(f"make `{path[-1]}` a {noun}{signature}",))
-    step = (
-        f"give `{path[-1]}` the parameters {names}, in this order" if names else f"let `{path[-1]}` take no arguments"
+    if own is None:
+        step = f"define the {noun} `{name}` in {where}" + (f" with the parameters {listed}" if listed else "")
+        return Structure(facts=(f"{where} defines no `{name}`",), steps=(step,))
+    parameters = source.parameters(own)
+    refused = _refused(wanted, parameters) if wanted is not None and parameters is not None else set()
+    if wanted is None or parameters is None or not refused:
+        return Structure()
+    if wanted and parameters and wanted[0] == parameters[0] and wanted[0].name in {"self", "cls"}:
+        wanted, parameters = wanted[1:], parameters[1:]
+    fact = (_difference(name, wanted, parameters),)
+    step = f"give `{name}` the parameters {listed}, in this order" if listed else f"let `{name}` take no arguments"
+    if len(refused) == 1:
+        return Structure(names=fact, naming=(step,))
+    return Structure(facts=fact, steps=(step,))
+
+
+def _difference(name: str, wanted: Sequence[Parameter], parameters: Sequence[Parameter]) -> str:
+    lacking, more = (
+        ", ".join(f"`{each.name}`" for each in one if each.name not in {other.name for other in two})
+        for one, two in ((wanted, parameters), (parameters, wanted))
     )
-    return _signature(path[-1], wanted, given, step)
+    if lacking:
+        return f"`{name}` lacks the parameter{'s' if ',' in lacking else ''} {lacking}" + (
+            f", and has {more} instead" if more else ""
+        )
+    if more:
+        return f"`{name}` has the parameter{'s' if ',' in more else ''} {more}, without which its callers call it"
+    return f"`{name}` has {_named(parameters)}, and its callers expect {_named(wanted)}"
 
 
-def _each_structure(file: str, theirs: FileVersion, ours: FileVersion) -> Structure:
-    """The same for every public definition of a file that is one interface."""
-    found = Structure()
-    for node in ours.tree.body if ours.tree is not None else ():
-        if isinstance(node, Definition) and not node.name.startswith("_"):
-            found += structure(file, (node.name,), theirs, ours)
-    return found
+def _named(parameters: Sequence[Parameter]) -> str:
+    """A list such as "the parameters `x`, `z` (has a default)"."""
+    names = [
+        f"`{each.kind if '*' in each.kind else ''}{each.name}`"
+        + (" (by name only)" if each.kind == "keyword" else "")
+        + (" (has a default)" if each.default is not None else "")
+        for each in parameters
+    ]
+    return f"the parameter{'s' if len(names) > 1 else ''} {', '.join(names)}" if names else "no parameters"
 
 
-def _listed(parameters: Sequence[Parameter]) -> str:
-    """A list such as "`x`, `z=1.96`, `depth` (has a default)". Only a value that says nothing of the authors' code is shown."""
-    return ", ".join(_named(each) for each in parameters if each.name not in {"self", "cls"})
-
-
-def _named(parameter: Parameter) -> str:
+def _with_default(parameter: Parameter) -> str:
+    """`x`, `z=1.96`, `depth` (has a default): only a value that says nothing of the authors' code is shown."""
     if parameter.default is None:
         return f"`{parameter.name}`"
     shown = len(parameter.default) <= LONGEST_DEFAULT and _is_literal(parameter.default)
@@ -89,64 +112,33 @@ def _is_literal(text: str) -> bool:
     return value is None or isinstance(value, int | float | complex | str)
 
 
-LONGEST_DEFAULT = 20
-"""Maximum characters of a default that is shown."""
+_KINDS = {
+    "positional only": Passed.POSITIONAL_ONLY,
+    "positional": Passed.POSITIONAL_OR_KEYWORD,
+    "keyword": Passed.KEYWORD_ONLY,
+    "*": Passed.VAR_POSITIONAL,
+    "**": Passed.VAR_KEYWORD,
+}
 
 
-def _signature(name: str, wanted: Definition, given: Definition, step: str) -> Structure:
-    ours, theirs = source.parameters(wanted), source.parameters(given)
-    if ours is None or theirs is None:
-        return Structure()
-    takes_any = any(parameter.kind == "**" for parameter in theirs)
-    ours_by, theirs_by = _by_name(ours), _by_name(theirs)
-    renamed = dict(_renamed(ours, theirs))
-    missing = [each for each in ours_by if each not in theirs_by and each not in renamed and not takes_any]
-    extra = [each for each in theirs_by if each not in ours_by and each not in renamed.values()]
-    facts = []
-    if missing:
-        plural = "s" if len(missing) > 1 else ""
-        facts.append(f"`{name}` lacks the parameter{plural} {', '.join(f'`{each}`' for each in missing)}")
-    for each in extra:
-        if theirs_by[each].default is None:
-            facts.append(
-                f"`{name}` has a parameter `{each}` that the authors do not have, and no default for it: calls without it fail"
-            )
-    for each, same in {**dict(zip(ours_by, ours_by, strict=True)), **renamed}.items():
-        if same in theirs_by and ours_by[each].default is not None and theirs_by[same].default is None:
-            facts.append(f"the parameter `{same}` of `{name}` must have a default")
-    both = [each.name for each in ours if each.name in theirs_by and each.kind == "positional"]
-    order = [each.name for each in theirs if each.name in both]
-    if order != both:
-        facts.append(f"the parameters of `{name}` are in another order than asked")
-    by_name = {} if takes_any else {one: other for one, other in renamed.items() if one not in _only_positional(wanted)}
-    return Structure(
-        facts=tuple(facts),
-        steps=(step,) if facts else (),
-        names=tuple(
-            f"`{name}` has a parameter `{other}` that the authors call `{one}`: calls by name fail"
-            for one, other in by_name.items()
-        ),
-        naming=tuple(f"rename the parameter `{other}` of `{name}` to `{one}`" for one, other in by_name.items()),
+def _refused(reference: Sequence[Parameter], candidate: Sequence[Parameter]) -> set[str]:
+    """The ways to pass the arguments of the reference, "position" and "name", that fail with the candidate's parameters."""
+    signature = Signature(
+        [Passed(each.name, _KINDS[each.kind], default=each.default or Passed.empty) for each in candidate]
     )
-
-
-def _renamed(ours: Sequence[Parameter], theirs: Sequence[Parameter]) -> Iterator[tuple[str, str]]:
-    """The authors' and the candidate's name of each parameter that only has another name: it is at the same position, or the only one."""
-    shared = {each.name for each in ours} & {each.name for each in theirs}
-    kinds = [[each.name for each in parameters if each.kind == "positional"] for parameters in (ours, theirs)]
-    yield from ((one, other) for one, other in zip(*kinds, strict=False) if not shared & {one, other})
-    kinds = [
-        [each.name for each in parameters if each.kind == "keyword" and each.name not in shared]
-        for parameters in (ours, theirs)
-    ]
-    if all(len(names) == 1 for names in kinds):
-        yield kinds[0][0], kinds[1][0]
-
-
-def _only_positional(node: Definition) -> set[str]:
-    """The names of the parameters that no call can pass by name."""
-    return set() if isinstance(node, ast.ClassDef) else {each.arg for each in node.args.posonlyargs}
-
-
-def _by_name(parameters: Sequence[Parameter]) -> dict[str, Parameter]:
-    return {each.name: each for each in parameters if each.kind in {"positional", "keyword"}}
+    refused = set()
+    for all_of_them in (True, False):
+        passed = [each for each in reference if "*" not in each.kind and (all_of_them or each.default is None)]
+        for way, named in (
+            ("position", {each.name for each in passed if each.kind == "keyword"}),
+            ("name", {each.name for each in passed if each.kind != "positional only"}),
+        ):
+            by_position = [each.name for each in passed if each.kind != "keyword" and each.name not in named]
+            try:
+                bound = signature.bind(*by_position, **{name: name for name in named}).arguments
+            except TypeError:
+                refused.add(way)
+                continue
+            if any(value != name and value in list(signature.parameters) for name, value in bound.items()):
+                return {"position", "name"}  # in another order, arguments are taken for others
+    return refused if "name" in refused or not any(each.kind == "**" for each in candidate) else set()

@@ -142,11 +142,6 @@ def wrong_values(verdict: Verdict, interface: str) -> bool:
 _VALUES = frozenset({"mismatch", "not-finite", "shape", "length", "keys", "assertion"})
 
 
-def mostly_not_of_values(cases: Sequence[Case]) -> bool:
-    """Whether more cases than not failed in a way of which a text on wrong values says nothing."""
-    return 2 * len(not_of_values(cases)) > len(cases)
-
-
 def not_of_values(cases: Sequence[Case]) -> list[Case]:
     """The cases of which a text on wrong values says nothing, although the symptom alone says little."""
     return [case for case in cases if _of(case).analysis]

@@ -137,12 +137,16 @@ class RepositoryProgram:
 
     def origin(self, file: str, statement: Statement) -> tuple[str, str] | None:
         """The file of the program, and the name in it, that a `from` import of `file` takes."""
+        place = self.imported(file, statement)
+        return place if place is not None and place[1] in self.module(place[0]).names else None
+
+    def imported(self, file: str, statement: Statement) -> tuple[str, str] | None:
+        """The same, whether or not the other file binds the name."""
         node = statement.node
         if not isinstance(node, ast.ImportFrom):
             return None
         home = self._by_dotted.get(imported_from(node, package_of(file)) or "")
-        name = node.names[0].name
-        return (home, name) if home is not None and name in self.module(home).names else None
+        return (home, node.names[0].name) if home is not None else None
 
     def _need(self, found: dict[str, Needs], file: str, name: str, *, annotations: bool) -> Iterator[tuple[str, str]]:
         needs = found.setdefault(file, Needs())

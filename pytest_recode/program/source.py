@@ -29,7 +29,7 @@ class FileVersion:
 
 class Parameter(NamedTuple):
     name: str
-    kind: str  # "positional" "keyword" "*" "**"
+    kind: str  # "positional only" "positional" "keyword" "*" "**"
     default: str | None  # as an expression without line breaks
 
 
@@ -103,7 +103,8 @@ def parameters(node: Definition) -> tuple[Parameter, ...] | None:
     arguments = node.args
     positional = [*arguments.posonlyargs, *arguments.args]
     defaults = [None] * (len(positional) - len(arguments.defaults)) + [_text(each) for each in arguments.defaults]
-    found = [Parameter(arg.arg, "positional", value) for arg, value in zip(positional, defaults, strict=True)]
+    kinds = ["positional only"] * len(arguments.posonlyargs) + ["positional"] * len(arguments.args)
+    found = [Parameter(arg.arg, kind, value) for arg, kind, value in zip(positional, kinds, defaults, strict=True)]
     if arguments.vararg:
         found.append(Parameter(arguments.vararg.arg, "*", None))
     for arg, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):

@@ -40,56 +40,54 @@ SIGNATURES = {
     "two parameters less": ("def mean(): return 1", "`mean` lacks the parameters `values`, `weights`.", "T0"),
     "renamed": (
         "def mean(values, w=None): return 1",
-        "No definition or parameter of `mean` is missing: the fault is in what it does."
-        " `mean` has a parameter `w` that the authors call `weights`: calls by name fail.",
+        "The fault is in what `mean` does. `mean` lacks the parameter `weights`, and has `w` instead.",
         "T2",
     ),
     "renamed and without a default": (
         "def mean(values, w): return 1",
-        "The parameter `w` of `mean` must have a default."
-        " `mean` has a parameter `w` that the authors call `weights`: calls by name fail.",
+        "`mean` lacks the parameter `weights`, and has `w` instead.",
         "T0",
     ),
     "another one at another place": (
         "def mean(w, values): return 1",
-        "`mean` lacks the parameter `weights`. `mean` has a parameter `w` that the authors do not have, and no default for it:"
-        " calls without it fail.",
+        "`mean` lacks the parameter `weights`, and has `w` instead.",
         "T0",
     ),
     "renamed, and any keywords": (
         "def mean(values, w=None, **more): return 1",
-        "No definition or parameter of `mean` is missing: the fault is in what it does.",
+        "The fault is in what `mean` does.",
         "T2",
     ),
     "one more that must be given": (
         "def mean(values, weights=None, *, axis): return 1",
-        "`mean` has a parameter `axis` that the authors do not have, and no default for it: calls without it fail.",
+        "`mean` has the parameter `axis`, without which its callers call it.",
         "T0",
     ),
     "no default": (
         "def mean(values, weights): return 1",
-        "The parameter `weights` of `mean` must have a default.",
+        "`mean` has the parameters `values`, `weights`, and its callers expect the parameters `values`, `weights` (has a default).",
         "T0",
     ),
     "another order": (
         "def mean(weights=None, values=None): return 1",
-        "The parameters of `mean` are in another order than asked.",
+        "`mean` has the parameters `weights` (has a default), `values` (has a default), and its callers expect the parameters"
+        " `values`, `weights` (has a default).",
         "T0",
     ),
-    "a class": ("class mean: pass", "`mean` is no function.", "T0"),
+    "a class": ("class mean: pass", "`mean` lacks the parameters `values`, `weights`.", "T0"),
     "one more with a default": (
         "def mean(values, weights=None, axis=0): return 1",
-        "No definition or parameter of `mean` is missing: the fault is in what it does.",
+        "The fault is in what `mean` does.",
         "T2",
     ),
     "any keywords": (
         "def mean(values, **kwargs): return 1",
-        "No definition or parameter of `mean` is missing: the fault is in what it does.",
+        "The fault is in what `mean` does.",
         "T2",
     ),
     "defined in a condition": (
         "if True:\n    def mean(values, weights=None): return 1",
-        "No definition or parameter of `mean` is missing: the fault is in what it does.",
+        "The fault is in what `mean` does.",
         "T2",
     ),
     "no Python": ("def mean(:", "stats.py does not parse: invalid syntax (line 1).", "T1"),
@@ -165,8 +163,8 @@ REFUSED = {
 def test_another_name_of_a_parameter_comes_first_only_if_a_call_was_refused(message: str, first: bool) -> None:
     raised = Exc(type="TypeError", message=message, frames=())
     found = item("def mean(values, w=None): return 1", case(kind="exception", exception=raised))
-    another = "`mean` has a parameter `w` that the authors call `weights`: calls by name fail."
-    rename = "Rename the parameter `w` of `mean` to `weights`."
+    another = "`mean` lacks the parameter `weights`, and has `w` instead."
+    rename = "Give `mean` the parameters `values`, `weights=None`, in this order."
     for text, sentence in ((found.analysis, another), (found.suggestion, rename)):
         assert text.count(sentence) == 1
         assert text.startswith(sentence) == first
@@ -178,8 +176,8 @@ def test_if_only_some_calls_were_refused_the_other_failures_have_their_advice() 
     raised = Exc(type="TypeError", message=REFUSED["by name"][0])
     cases = (case(kind="exception", exception=raised), case())
     found = item("def mean(values, w=None): return 1", *cases)
-    assert found.analysis.startswith("`mean` has a parameter `w` that the authors call `weights`: calls by name fail.")
-    assert found.suggestion.startswith("Rename the parameter `w` of `mean` to `weights`.")
+    assert found.analysis.startswith("`mean` lacks the parameter `weights`, and has `w` instead.")
+    assert found.suggestion.startswith("Give `mean` the parameters `values`, `weights=None`, in this order.")
     assert "Go through `mean` step by step" in found.suggestion
     assert "step by step" not in item("def mean(values, w=None): return 1", cases[0]).suggestion
 
@@ -188,16 +186,16 @@ def test_another_name_of_a_parameter_comes_after_the_authors_text() -> None:
     words = {"stats.mean": {"analysis": "The weights are not used.", "suggestion": "Divide by the weights."}}
     played = turn("def mean(values, w=None):\n    return sum(values) / 2\n", case())
     [found] = researcher(task(), parts(words))([played], 3).items
-    assert found.analysis == (
-        "The weights are not used. `mean` has a parameter `w` that the authors call `weights`: calls by name fail."
+    assert found.analysis == ("The weights are not used. `mean` lacks the parameter `weights`, and has `w` instead.")
+    assert (
+        found.suggestion == "Divide by the weights. Give `mean` the parameters `values`, `weights=None`, in this order."
     )
-    assert found.suggestion == "Divide by the weights. Rename the parameter `w` of `mean` to `weights`."
     assert found.authors["analysis"] == found.authors["suggestion"] == "derived+task"
     refused = case(
         kind="exception", exception=Exc(type="TypeError", message="mean() got an unexpected keyword argument")
     )
     [found] = researcher(task(), parts(words))([replace(played, verdict=Verdict(cases=(refused,), seed=1))], 3).items
-    assert found.analysis.startswith("`mean` has a parameter `w` that the authors call `weights`")
+    assert found.analysis.startswith("`mean` lacks the parameter `weights`, and has `w` instead")
     assert found.analysis.endswith("The weights are not used.")
 
 
@@ -212,19 +210,16 @@ def test_another_name_of_a_parameter_comes_last_of_an_interface_that_others_may_
         "stats.mean"
     ]
     assert found.possible_causes == ("stats.deviation",)
-    assert found.analysis.count("calls by name fail.") == 1
-    assert found.analysis.endswith("calls by name fail.")
-    assert found.suggestion.endswith("Rename the parameter `w` of `mean` to `weights`.")
+    assert found.analysis.count("and has `w` instead.") == 1
+    assert found.analysis.endswith("and has `w` instead.")
+    assert found.suggestion.endswith("Give `mean` the parameters `values`, `weights=None`, in this order.")
 
 
 def test_a_parameter_that_no_call_can_name_may_have_any_name() -> None:
     authors = replace(parts(), reference={"stats.py": b"def mean(values, weights=None, /, *, axis=0): return 1\n"})
-    code = b"def mean(values, w=None, /, *, direction=0): return 2\n"
+    code = b"def mean(values, w=None, /, *, axis=0): return 2\n"
     (found,) = derive(task(), authors, {"stats.py": code}, Verdict(cases=(case(),), seed=1))
-    assert "`w`" not in found.analysis
-    assert found.analysis.endswith(
-        "`mean` has a parameter `direction` that the authors call `axis`: calls by name fail."
-    )
+    assert found.analysis == "The fault is in what `mean` does."
 
 
 DEFAULTS = {
@@ -353,18 +348,6 @@ def test_an_interface_that_passes_is_not_suspected(passes: bool, blamed: str) ->
     cases = (case("stats.deviation"), *([case("stats.mean", passed=True)] if passes else []))
     (found,) = derive(task(), authors, {"stats.py": given.encode()}, Verdict(cases=cases, seed=1))
     assert f"in what it uses: {blamed}." in found.analysis
-
-
-def test_an_interface_that_is_reached_only_through_the_repository_is_not_blamed() -> None:
-    other = replace(case("stats.deviation"), uses=("stats.mean",))
-    asked = replace(case("stats.deviation"), uses=("stats.deviation",))
-    code = REFERENCE.replace("ddof + EPSILON", "ddof - EPSILON")
-    found = item(code, other, interface="stats.deviation")
-    through = (
-        "The failing hidden tests use `deviation` only through code of the repository: the fault may be in `deviation`"
-    )
-    assert found.analysis.startswith(through)
-    assert "The fault is in what `deviation` does." in item(code, asked, interface="stats.deviation").analysis
 
 
 def test_code_of_the_repository_that_is_not_used_is_named() -> None:
