@@ -64,7 +64,10 @@ def structure(file: str, path: Sequence[str], candidate: Source, reference: Sour
     if wanted and parameters and wanted[0] == parameters[0] and wanted[0].name in {"self", "cls"}:
         wanted, parameters = wanted[1:], parameters[1:]
     fact = (_difference(name, wanted, parameters),)
-    step = f"give `{name}` the parameters {listed}, in this order" if listed else f"let `{name}` take no arguments"
+    several = ("s", ", in this order") if "," in listed else ("", "")
+    step = (
+        f"give `{name}` the parameter{several[0]} {listed}{several[1]}" if listed else f"let `{name}` take no arguments"
+    )
     if len(refused) == 1:
         return Structure(names=fact, naming=(step,))
     return Structure(facts=fact, steps=(step,))
