@@ -148,8 +148,7 @@ class Answers:
         parsed = source.parse(code.encode())
         if parsed.problem or (parsed.tree is not None and not parsed.tree.body):
             return parsed.problem or "holds comments and no code"
-        whole = (CorrectionPart.WHOLE, CorrectionPart.METHOD, CorrectionPart.METHODS)
-        return _PIECE if self.rules.whole and self.rules.part(interface, code) not in whole else ""
+        return _PIECE if self.rules.whole and self.rules.part(interface, code) is Part.PIECE else ""
 
     def _causes(self) -> list[tuple[str, str]]:
         """Remove records whose cause leads back to them, or is an interface of which nothing is said."""

@@ -190,27 +190,24 @@ def _correction(item: FeedbackItem, targets: Sequence[str], candidate: Files, pr
         before = source.parse(candidate.get(file))
         part = CorrectionPart.WHOLE if known else part_of(item.correction, path_within(item.interface, file), before)
         code = item.correction
-        if part is CorrectionPart.WHOLE:
-            there = new(code, file, item.interface, printed)
-            code = there.code
-            lines += _above(there.above)
+        if part is Part.WHOLE:
+            code, above = new(code, file, item.interface, printed)
+            lines += _above(above)
         if more := _also_used(code, path_within(item.interface, file)):
             lines.append(f"The correction also defines {listed(more)}, which it uses.")
         if code:
-            lines += [f"Correction of {item.interface}, in {file}{_PARTS[part]}:", "", _indented(code)]
-    for path, code in item.elsewhere.items():
-        there = new(code, path, item.interface, printed)
-        lines += _above(there.above)
-        if there.code:
-            lines += [f"Used by the correction of {item.interface}, in {path}:", "", _indented(there.code)]
+            lines += [f"Correction of {item.interface}, in {file}{part}:", "", _indented(code)]
+    for path, whole in item.elsewhere.items():
+        code, above = new(whole, path, item.interface, printed)
+        lines += _above(above)
+        if code:
+            lines += [f"Used by the correction of {item.interface}, in {path}:", "", _indented(code)]
     return lines
 
 
 def _above(names: Mapping[str, Sequence[str]]) -> list[str]:
     """Where the text has definitions that belong to a correction and are not printed again."""
-    return [
-        f"Part of this correction is above, with that of {owner}: {listed(found)}." for owner, found in names.items()
-    ]
+    return [f"Part of this correction is above, with that of {owner}: {listed(its)}." for owner, its in names.items()]
 
 
 def _also_used(correction: str, path: Sequence[str]) -> list[str]:
@@ -224,15 +221,6 @@ def _also_used(correction: str, path: Sequence[str]) -> list[str]:
         name for each in source.statements(parsed.tree.body) if isinstance(each, kinds) for name in source.bound(each)
     )
     return [name for name in dict.fromkeys(names) if name in used and name != path[0]]
-
-
-_PARTS = {
-    CorrectionPart.WHOLE: "",
-    CorrectionPart.LINES: " (a piece: lines of a definition, whose other lines stay)",
-    CorrectionPart.ELIDED: " (a piece: a definition with parts left out, which stay)",
-    CorrectionPart.METHOD: " (a method, which replaces that of its class)",
-    CorrectionPart.METHODS: " (a piece: methods, which replace those of their class)",
-}
 
 
 def _exception(exception: Exc, times: int = 1, *, alike: bool = True) -> list[str]:

@@ -40,22 +40,16 @@ class Style:
         return frozenset(name for level, name in enumerate(WORDS, 1) if level >= self.code_from)
 
 
-class CorrectionPart(StrEnum):
-    """The kind of a correction that is not whole definitions."""
+class Part(StrEnum):
+    """The kind of a correction: whole definitions, the method that its interface names, or a piece of them."""
 
     WHOLE = ""
-    LINES = "lines of a definition"
-    ELIDED = "a definition with parts left out"
-    METHOD = "the method that its interface names"
-    METHODS = "methods without their class"
+    METHOD = " (a method, which replaces that of its class)"
+    PIECE = " (a piece: what it leaves out stays)"
 
 
-_LEFT_AS_IT_IS = re.compile(
-    r"^\s*#\W*(?:\.\.\.|…|(?:(?:the )?(?:rest|remainder|remaining|other|existing|previous)\b.*"
-    r"\b(?:unchanged|same|as before|as is|here|code|stays?|remains?|omitted)|unchanged|same as before|as before)\b)",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""A comment that replaces code: "# ... existing code ...", "# the rest stays the same"."""
+_DOTS = re.compile(r"#.*(?:\.\.\.|…)")
+"""A comment that replaces code: "# ... existing code ..."."""
 
 
 def part_of(code: str, path: Sequence[str] = (), before: source.FileVersion | None = None) -> CorrectionPart:
@@ -69,15 +63,16 @@ def part_of(code: str, path: Sequence[str] = (), before: source.FileVersion | No
     definitions = [node for node in body if isinstance(node, source.Definition)]
     if not definitions:
         plain = all(isinstance(node, ast.Import | ast.ImportFrom) or _is_plain_value(node) for node in body)
-        return CorrectionPart.WHOLE if plain else CorrectionPart.LINES
-    if _LEFT_AS_IT_IS.search(code) or any(_leaves_out(inner) for node in definitions for inner in ast.walk(node)):
-        return CorrectionPart.ELIDED
-    if any(_takes_away(node, source.definition(before, [node.name])) for node in definitions if before is not None):
-        return CorrectionPart.ELIDED
+        return Part.WHOLE if plain else Part.PIECE
+    elided = _DOTS.search(code) or any(_leaves_out(inner) for node in definitions for inner in ast.walk(node))
+    if elided or any(
+        _takes_away(node, source.definition(before, [node.name])) for node in definitions if before is not None
+    ):
+        return Part.PIECE
     if not any(map(_is_method, definitions)):
         return CorrectionPart.WHOLE
     alone = len(path) > 1 and [node.name for node in definitions] == [path[-1]] and len(body) == 1
-    return CorrectionPart.METHOD if alone else CorrectionPart.METHODS
+    return Part.METHOD if alone else Part.PIECE
 
 
 def _is_plain_value(node: ast.stmt) -> bool:

@@ -291,16 +291,16 @@ def test_a_definition_of_several_corrections_is_printed_once() -> None:
     assert mean.code == WITH_MORE
     assert (
         deviation.code
-        == "from tools import centre\n\ndef deviation(values):\n    return _total(centre(values)) ** 0.5\n"
+        == "from tools import centre\n\n\ndef deviation(values):\n    return _total(centre(values)) ** 0.5\n"
     )
     assert (
         "Part of this correction is above, with that of stats.mean: `LIMIT` and `_total`.\nCorrection of stats.deviation, in stats.py:\n"
         in text
     )
-    for changed in (DEVIATION.replace("min", "max"), f"{DEVIATION}\n\n_total = print"):
-        [_, other] = corrections(said(4, *cases, items=(first, replace(second, correction=changed))))
-        assert "def _total" in other.code
-        assert "LIMIT: float" not in other.code
+    changed = DEVIATION.replace("min", "max")
+    [_, other] = corrections(said(4, *cases, items=(first, replace(second, correction=changed))))
+    assert "def _total" in other.code
+    assert "LIMIT: float" not in other.code
 
 
 def test_of_code_for_another_file_only_what_is_new_is_printed() -> None:

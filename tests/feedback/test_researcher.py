@@ -437,7 +437,7 @@ def test_a_piece_of_a_definition_is_kept_where_nothing_better_comes_and_named_so
     item = feedback.items[0]
     assert (item.correction, item.authors["correction"]) == ("total = sum(weights)", "model")
     assert (
-        "Correction of stats.mean, in stats.py (a piece: lines of a definition, whose other lines stay):\n"
+        "Correction of stats.mean, in stats.py (a piece: what it leaves out stays):\n"
         "\n    total = sum(weights)\n"
     ) in feedback.text
     assert [each.interface for each in corrections(feedback.text)] == ["stats.deviation"]
@@ -445,7 +445,6 @@ def test_a_piece_of_a_definition_is_kept_where_nothing_better_comes_and_named_so
 
 PIECES = {
     "a comment for the rest": "def mean(values, weights=None):\n    # ... existing code ...\n    return total / sum(weights)",
-    "the rest in words": "def mean(values, weights=None):\n    total = 1\n    # the rest stays the same\n",
     "dots in a comment": "class Running:\n    # …\n    def push(self, value, weight=1.0):\n        return 1\n",
     "dots after a statement": "def mean(values, weights=None):\n    total = sum(weights)\n    ...\n",
     "a method of dots": "class Running:\n    def __init__(self): ...\n\n    def push(self, value):\n        return 1\n",
@@ -462,7 +461,7 @@ def test_a_definition_with_parts_left_out_is_asked_for_again_and_else_named_so(c
         in server.requests[1].prompt
     )
     text = asked(chat_server([piece, piece])).text
-    assert "Correction of stats.mean, in stats.py (a piece: a definition with parts left out, which stay):\n" in text
+    assert "Correction of stats.mean, in stats.py (a piece: what it leaves out stays):\n" in text
     assert [each.interface for each in corrections(text)] == ["stats.deviation"]
 
 
@@ -479,7 +478,7 @@ def test_a_class_that_would_take_methods_or_decorators_away_is_a_piece(chat_serv
         "has a record whose correction is a part of a definition: give the whole definition"
         in server.requests[1].prompt
     )
-    assert "(a piece: a definition with parts left out, which stay):\n" in text
+    assert "(a piece: what it leaves out stays):\n" in text
     assert corrections(text) == ()
     whole = code.replace("return 1", "return 1\n\n    def pop(self):\n        return 2")
     server = chat_server(
@@ -513,7 +512,7 @@ def test_in_the_style_of_recode_h_a_piece_is_taken_and_named_so(chat_server: Ser
     server = chat_server([say(answer(record(correction="total = sum(weights)"), record("stats.deviation")))])
     text = styled(server, code_from=1).text
     assert len(server.requests) == 1
-    assert "(a piece: lines of a definition, whose other lines stay):\n" in text
+    assert "(a piece: what it leaves out stays):\n" in text
 
 
 def test_a_lone_method_is_named_as_one(chat_server: Serve) -> None:
