@@ -16,12 +16,12 @@ from typing import Any
 
 from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
 from pytest_recode.feedback import prompts
-from pytest_recode.feedback.answers import Answers, Rules, schema
+from pytest_recode.feedback.answers import Rules
 from pytest_recode.feedback.audit import TEST_NAME, TESTS, faults, secrets_of
-from pytest_recode.feedback.conversation import ConversationResult, converse
-from pytest_recode.feedback.creation import written
+from pytest_recode.feedback.conversation import Result, converse, with_correction
 from pytest_recode.feedback.derived import derive
-from pytest_recode.feedback.model_answers import WITHOUT_REFERENCE, CorrectionPart, Style, part_of
+from pytest_recode.feedback.json_answers import Key, Record
+from pytest_recode.feedback.model_answers import WITHOUT_REFERENCE, Part, Style, part_of
 from pytest_recode.feedback.model_prompt import Lengths, Refusals, longest_lengths, prompt, sections, sound
 from pytest_recode.feedback.without_reference import without_reference
 from pytest_recode.models import Message, Model
@@ -49,11 +49,11 @@ def by_model(model: Model, task: Task, parts: Parts, style: Style = Style()) -> 
             result = without_reference(model, task, parts, turn, derived, style, refusals)
         else:
             result = _ask(model, task, parts, turn, derived, style, faults(hidden(), turn.targets), refusals)
-        given = written(task, hidden(), turn, level, result.items, "model" if result.by_model else "derived", style)
+        feedback = written(task, hidden(), turn, level, result.items, "model" if result.by_model else "derived", style)
         version = [prompts.VERSION]
         version += [f"({style.writer})"] if style.writer == WITHOUT_REFERENCE else []
         version += ["(shortened)"] if result.shortened else []
-        return replace(given, model=model.name, prompt=" ".join(version), usage=result.usage)
+        return replace(feedback, model=model.name, prompt=" ".join(version), usage=result.usage)
 
     return answer
 
@@ -73,12 +73,12 @@ def _ask(
 
     def wrong(field: str, words: str) -> str:
         free = field in style.may_have_code
-        found = (
+        faults_of_it = (
             what
             for what in faulty(words)
             if not free or (what.startswith((TESTS, TEST_NAME)) and not style.test_output)
         )
-        return next(found, "")
+        return next(faults_of_it, "")
 
     rules = Rules(
         failing=failing,
@@ -89,16 +89,16 @@ def _ask(
         whole=parts.slot is None and not style.may_have_code,
         part=lambda interface, code: _part(interface, code, task, turn.targets),
     )
-    answers = Answers(rules=rules)
+    records = rules.records
 
     def ask(most: Lengths) -> list[Message]:
         return prompt(task, parts, turn.targets, turn.verdict, style, most)
 
     longest = longest_lengths(sections(task, parts, turn.targets, turn.verdict, style))
-    calls = converse(model, schema(rules.known), ask, longest, refusals, answers.add)
-    return ConversationResult(
-        items=_items(answers, derived),
-        by_model=bool(answers.records),
+    calls = converse(model, records.schema, ask, longest, refusals, records.add)
+    return Result(
+        items=_items(rules, records.by_key, derived),
+        by_model=bool(records.by_key),
         shortened=calls.shortened,
         usage=calls.usage,
     )
@@ -111,18 +111,17 @@ def _part(interface: str, code: str, task: Task, candidate: Files) -> Correction
     return part_of(code, path_within(interface, file), source.parse(candidate.get(file)))
 
 
-def _items(answers: Answers, derived: Sequence[FeedbackItem]) -> tuple[FeedbackItem, ...]:
+def _items(
+    rules: Rules, records: Mapping[Key, Sequence[Record]], derived: Sequence[FeedbackItem]
+) -> tuple[FeedbackItem, ...]:
     """The records of each failing interface, or its derived item; then the records of other interfaces."""
-    found: list[FeedbackItem] = []
-    uncorrected = answers.uncorrected()
+    items: list[FeedbackItem] = []
+    uncorrected = rules.uncorrected(records)
     for item in derived:
-        own = [_item(fields) for fields in answers.records.get(item.interface, ())]
-        if item.interface in uncorrected:
-            authors = {**own[0].authors, "correction": "derived"}
-            own[0] = replace(own[0], correction=item.correction, elsewhere=item.elsewhere, authors=authors)
-        found += own or [item]
-    found += [_item(fields) for name in answers.rules.others for fields in answers.records.get(name, ())]
-    return tuple(found)
+        own = [_item(fields) for fields in records.get(item.interface, ())]
+        items += with_correction(own, item) if item.interface in uncorrected else own or [item]
+    items += [_item(fields) for name in rules.others for fields in records.get(name, ())]
+    return tuple(items)
 
 
 def _item(fields: Mapping[str, Any]) -> FeedbackItem:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_recode.episode import FeedbackItem
@@ -72,4 +72,11 @@ def converse(
         before, again = reply.text, add(reply.text)
         if not again:
             break
-    return CallUsage(usage=usage, shortened=lengths != longest)
+    return Calls(usage=usage, shortened=lengths != longest)
+
+
+def with_correction(items: Sequence[FeedbackItem], derived: FeedbackItem) -> list[FeedbackItem]:
+    """A model's items of one interface, the first with the derived correction."""
+    first, *others = items
+    authors = {**first.authors, "correction": "derived"}
+    return [replace(first, correction=derived.correction, elsewhere=derived.elsewhere, authors=authors), *others]

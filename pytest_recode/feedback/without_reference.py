@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 from pytest_recode.episode import FeedbackItem, Turn
 from pytest_recode.feedback import prompts
-from pytest_recode.feedback.answers import MOST_DIFFERENCES, MOST_WORDS, goes_round
-from pytest_recode.feedback.conversation import ConversationResult, converse
-from pytest_recode.feedback.json_answers import Record, read
+from pytest_recode.feedback.answers import MOST_WORDS, goes_round
+from pytest_recode.feedback.conversation import Result, converse, with_correction
+from pytest_recode.feedback.json_answers import Key, Record, Records, list_of
 from pytest_recode.feedback.levels import cut, tally
 from pytest_recode.feedback.model_answers import CATEGORIES, WORDS, Style, words_only
 from pytest_recode.feedback.model_prompt import (
@@ -69,21 +69,28 @@ def without_reference(
         system = prompts.DIAGNOSE.format(key=key, records=prompts.RECORDS[style.scope])
         return _messages(system, prompts.DIAGNOSE_ASK.format(sections=text, interfaces=names))
 
-    first = converse(model, faults.schema, diagnose, longest, refusals, faults.add)
-    if not faults.found:
-        return ConversationResult(items=derived, by_model=False, shortened=first.shortened, usage=first.usage)
-    words = FaultWords(count=len(faults.found), may_have_code=style.may_have_code)
-    # From here on, nothing but `faults` follows from the reference.
-    material["FAULTS"] = faults.text()
+    diagnosis = faults.records
+    first = converse(model, diagnosis.schema, diagnose, longest, refusals, diagnosis.add)
+    records = _without_circles([one for its in diagnosis.by_key.values() for one in its])
+    if not records:
+        return Result(items=derived, by_model=False, shortened=first.shortened, usage=first.usage)
+    # From here on, nothing but `records` follows from the reference: names out of lists, and numbers in their ranges.
+    material["FAULTS"] = "\n".join(_line(number, one) for number, one in enumerate(records, 1))
+    words = Records(
+        schema=list_of("feedbacks", fault={"type": "integer"}, **{name: {"type": "string"} for name in WORDS}),
+        key="fault",
+        needed=tuple(range(1, len(records) + 1)),
+        check=lambda record: _words(record, style),
+    )
 
     def write(most: Lengths) -> list[Message]:
         key, text = framed(material, most)
         return _messages(prompts.WRITE.format(key=key, words=words_of(style)), prompts.WRITE_ASK.format(sections=text))
 
     second = converse(model, words.schema, write, longest, refusals, words.add)
-    return ConversationResult(
-        items=_items(faults.found, words.found, derived),
-        by_model=bool(words.found),
+    return Result(
+        items=_items(records, words.by_key, derived),
+        by_model=bool(words.by_key),
         shortened=first.shortened or second.shortened,
         usage=first.usage + second.usage,
     )
@@ -113,15 +120,15 @@ class NumberedBrief:
 
 def passages(text: str) -> list[str]:
     """The sentences, list items and other blocks of a Markdown text. Together they are the whole text."""
-    found: list[str] = []
+    pieces: list[str] = []
     for block in re.split(r"\n\s*\n", text):
         if "```" in block or "$$" in block:
-            found.append(block)
+            pieces.append(block)
         elif block[:1].isalpha():
-            found += re.split(r"(?<=[.!?])\s+(?=[^\W\d_]|[`$\\])", block)
+            pieces += re.split(r"(?<=[.!?])\s+(?=[^\W\d_]|[`$\\])", block)
         else:
-            found += re.split(r"\n(?=[ \t]*(?:[-*+]|\d+[.)])[ \t])", block)
-    return [each.strip("\n") for each in found if each.strip()]
+            pieces += re.split(r"\n(?=[ \t]*(?:[-*+]|\d+[.)])[ \t])", block)
+    return [each.strip("\n") for each in pieces if each.strip()]
 
 
 def numbered_files(files: Files, names: Sequence[str]) -> str:
@@ -136,25 +143,24 @@ def numbered_files(files: Files, names: Sequence[str]) -> str:
     return shown_files(numbered, names)
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Faults:
-    """The first call's answers: closed fields, in the ranges that there are."""
+    """What the first call may answer: closed fields, in the ranges that there are."""
 
     failing: tuple[str, ...]
     others: tuple[str, ...]
     files: tuple[str, ...]
     lines: int
     passages: int
-    found: list[Record] = field(default_factory=list)
 
     @property
     def known(self) -> tuple[str, ...]:
         return (*self.failing, *self.others)
 
     @property
-    def schema(self) -> Mapping[str, Any]:
+    def records(self) -> Records:
         number = {"type": "integer"}
-        return _list_of(
+        closed = list_of(
             "faults",
             interface={"type": "string", "enum": list(self.known)},
             category={"type": "string", "enum": list(CATEGORIES)},
@@ -164,102 +170,57 @@ class Faults:
             passages={"type": "array", "items": number},
             caused_by={"type": "string", "enum": ["", *self.known]},
         )
+        return Records(schema=closed, key="interface", needed=self.failing, check=self._checked)
 
-    def add(self, text: str) -> str:
-        """Add an answer. Returns the text that asks again, or ""."""
-        answer = read(text, self.schema)
-        problems = list(answer.problems)
-        of_new: dict[str, list[Record]] = {}
-        for record in answer.records:
-            if wrong := self._wrong(record):
-                problems.append(f"{record['interface']}: {wrong}")
-            elif len(of_new.setdefault(record["interface"], [])) < MOST_DIFFERENCES:
-                of_new[record["interface"]].append(record)
-        self.found = [one for one in self.found if one["interface"] not in of_new]
-        self.found += [one for records in of_new.values() for one in records]
-        causes = {one["interface"]: one["caused_by"] for one in self.found if one["caused_by"]}
-        self.found = [{**one, "caused_by": ""} if goes_round(one["interface"], causes) else one for one in self.found]
-        named = {one["interface"] for one in self.found}
-        missing = [name for name in self.failing if name not in named]
-        problems += [f"there is no fault of {', '.join(missing)}"] if missing else []
-        return prompts.again(problems)
-
-    def _wrong(self, record: Record) -> str:
-        """The problem of numbers that are out of their ranges: they carry nothing but a place."""
+    def _checked(self, record: Record) -> tuple[Record | None, list[str]]:
+        """Refuse numbers that are out of their ranges: they carry nothing but a place."""
         if not 1 <= record["first_line"] <= record["last_line"] <= self.lines:
-            return f"expected 1 <= first_line <= last_line <= {self.lines}"
+            return None, [f"has a record without 1 <= first_line <= last_line <= {self.lines}"]
         if len(record["passages"]) > MOST_PASSAGES or not all(1 <= n <= self.passages for n in record["passages"]):
-            return f"expected at most {MOST_PASSAGES} passages from 1 to {self.passages}"
-        return ""
-
-    def text(self) -> str:
-        """The faults for the writer: names out of lists, and numbers in their ranges."""
-        lines = []
-        for number, one in enumerate(self.found, 1):
-            about = ", ".join(f"[{int(passage)}]" for passage in one["passages"]) or "none"
-            cause = f"; caused by {one['caused_by']}" if one["caused_by"] else ""
-            place = f"lines {int(one['first_line'])} to {int(one['last_line'])} of {one['file']}"
-            lines.append(f"{number}. {one['interface']}: {one['category']}; {place}; passages {about}{cause}")
-        return "\n".join(lines)
+            return None, [f"has a record without at most {MOST_PASSAGES} passages from 1 to {self.passages}"]
+        return record, []
 
 
-@dataclass(slots=True, kw_only=True)
-class FaultWords:
-    """The second call's answers: words by the number of the fault."""
-
-    count: int
-    may_have_code: frozenset[str]
-    found: dict[int, dict[str, str]] = field(default_factory=dict)
-
-    @property
-    def schema(self) -> Mapping[str, Any]:
-        return _list_of("feedbacks", fault={"type": "integer"}, **{name: {"type": "string"} for name in WORDS})
-
-    def add(self, text: str) -> str:
-        """Add an answer. Returns the text that asks again, or ""."""
-        answer = read(text, self.schema)
-        problems = list(answer.problems)
-        for record in answer.records:
-            words = {name: self._words(name, record[name]) for name in WORDS}
-            if empty := [name for name, text in words.items() if not text]:
-                problems.append(f"fault {record['fault']} has no words in {', '.join(empty)}")
-            else:
-                self.found[record["fault"]] = words
-        missing = [str(number) for number in range(1, self.count + 1) if number not in self.found]
-        problems += [f"there are no words for fault {', '.join(missing)}"] if missing else []
-        return prompts.again(problems)
-
-    def _words(self, name: str, text: str) -> str:
-        return cut(text if name in self.may_have_code else words_only(text), MOST_WORDS).strip()
+def _without_circles(records: Sequence[Record]) -> list[Record]:
+    causes = {one["interface"]: one["caused_by"] for one in records if one["caused_by"]}
+    return [{**one, "caused_by": ""} if goes_round(one["interface"], causes) else one for one in records]
 
 
-def _list_of(name: str, **properties: Mapping[str, Any]) -> Mapping[str, Any]:
-    record = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-    return {
-        "title": name,
-        "type": "object",
-        "properties": {name: {"type": "array", "items": record}},
-        "required": [name],
-        "additionalProperties": False,
+def _line(number: int, fault: Record) -> str:
+    """A fault for the writer."""
+    about = ", ".join(f"[{int(passage)}]" for passage in fault["passages"]) or "none"
+    cause = f"; caused by {fault['caused_by']}" if fault["caused_by"] else ""
+    place = f"lines {int(fault['first_line'])} to {int(fault['last_line'])} of {fault['file']}"
+    return f"{number}. {fault['interface']}: {fault['category']}; {place}; passages {about}{cause}"
+
+
+def _words(record: Record, style: Style) -> tuple[Record | None, list[str]]:
+    texts = {
+        name: cut(record[name] if name in style.may_have_code else words_only(record[name]), MOST_WORDS).strip()
+        for name in WORDS
     }
+    empty = [name for name, text in texts.items() if not text]
+    return (None, [f"has no words in {', '.join(empty)}"]) if empty else (texts, [])
 
 
 def _items(
-    faults: Sequence[Record], words: Mapping[int, Mapping[str, str]], derived: Sequence[FeedbackItem]
+    faults: Sequence[Record], words: Mapping[Key, Sequence[Record]], derived: Sequence[FeedbackItem]
 ) -> tuple[FeedbackItem, ...]:
     """The faults with words of each failing interface, the first of them with the derived correction, or its derived item; then the others'."""
-    made: dict[str, list[FeedbackItem]] = {}
+    by_interface: dict[str, list[FeedbackItem]] = {}
     for number, fault in enumerate(faults, 1):
         if number in words:
-            fields: dict[str, Any] = {**words[number], "category": fault["category"], "caused_by": fault["caused_by"]}
+            fields: dict[str, Any] = {
+                **words[number][-1],
+                "category": fault["category"],
+                "caused_by": fault["caused_by"],
+            }
             authors = {name: "model" for name, text in fields.items() if text}
             item = FeedbackItem(interface=fault["interface"], **fields, authors=authors)
-            made.setdefault(fault["interface"], []).append(item)
+            by_interface.setdefault(fault["interface"], []).append(item)
     items: list[FeedbackItem] = []
     for item in derived:
-        own = made.pop(item.interface, [])
-        if own and item.correction and not own[0].caused_by:
-            authors = {**own[0].authors, "correction": "derived"}
-            own[0] = replace(own[0], correction=item.correction, elsewhere=item.elsewhere, authors=authors)
-        items += own or [item]
-    return (*items, *(item for others in made.values() for item in others))
+        own = by_interface.pop(item.interface, [])
+        corrected = own and item.correction and not own[0].caused_by
+        items += with_correction(own, item) if corrected else own or [item]
+    return (*items, *(item for others in by_interface.values() for item in others))

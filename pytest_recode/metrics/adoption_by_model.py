@@ -11,13 +11,13 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import ModelError, UserError
-from pytest_recode.feedback.adoption_answers import Judgements
+from pytest_recode.feedback.json_answers import Key, Record, Records, list_of
 from pytest_recode.feedback.model_answers import CATEGORIES
 from pytest_recode.feedback.prompts import SECTION
 from pytest_recode.metrics.adoption import ANSWERS, Advice, FeedbackPair, advice, read
@@ -53,15 +53,6 @@ Answer with one JSON object of this form and nothing else:
 ASK = """\
 {sections}
 The interfaces, each of which needs one item for each time that the feedback speaks of it: {interfaces}."""
-
-AGAIN = """\
-That answer is not as asked for:
-{problems}
-{accepted}Answer once more, with one JSON object of the form that was asked for."""
-
-ACCEPTED = """\
-Items of these interfaces are accepted and need not be given again: {interfaces}.
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,26 +145,42 @@ class ModelAnswer:
 
 def ask(model: Model, pair: FeedbackPair) -> ModelAnswer:
     """Ask about one pair; items that are missing or invalid are requested once more. Raises `ModelError`."""
-    interfaces = tuple(item["interface"] for item in pair.feedback["items"])
-    judgements = Judgements(wanted=interfaces, schema=schema(list(dict.fromkeys(interfaces))))
+    counts = Counter(item["interface"] for item in pair.feedback["items"])
+    records = judgements(counts)
     messages = prompt(pair)
     spent = Usage()
     answers: list[str] = []
     for _attempt in range(ATTEMPTS):
-        reply = model.complete(messages, schema=judgements.schema)
+        reply = model.complete(messages, schema=records.schema)
         spent += reply.usage
         answers.append(reply.text)
-        judgements.add(reply.text)
-        if not judgements.problems:
+        again = records.add(reply.text)
+        if set(records.needed) <= set(records.accepted()):
             break
-        accepted = ", ".join(judgements.accepted())
-        text = AGAIN.format(
-            problems="\n".join(f"- {each}" for each in judgements.problems),
-            accepted=ACCEPTED.format(interfaces=accepted) if accepted else "",
-        )
         quoted = Message(role="assistant", content=reply.text[:MOST_SECTION] or "(empty)")
-        messages = [*messages[:2], quoted, Message(role="user", content=text)]
-    return ModelAnswer(items=judgements.items(), answers=answers, usage=spent)
+        messages = [*messages[:2], quoted, Message(role="user", content=again)]
+    return ModelAnswer(items=items_of(records, counts), answers=answers, usage=spent)
+
+
+def judgements(counts: Mapping[str, int]) -> Records:
+    """For answers with so many items of each interface. They are validated against the schema, and never guessed."""
+
+    def lacking(records: Mapping[Key, Sequence[Record]]) -> Iterator[tuple[Key, str]]:
+        for name, times in counts.items():
+            if 0 < len(records.get(name, ())) < times:
+                yield name, f"has {len(records[name])} of {times} items"
+
+    return Records(
+        schema=schema(list(counts)),
+        key="interface",
+        needed=tuple(counts),
+        check=lambda item: ({**item, "adopted": item["adopted"].lower(), "resolved": item["resolved"].lower()}, []),
+        review=lacking,
+    )
+
+
+def items_of(records: Records, counts: Mapping[str, int]) -> list[dict[str, str]]:
+    return [dict(item) for name, times in counts.items() for item in records.by_key.get(name, [])[:times]]
 
 
 def prompt(pair: FeedbackPair) -> list[Message]:
@@ -198,26 +205,18 @@ def prompt(pair: FeedbackPair) -> list[Message]:
     ]
 
 
-def schema(interfaces: Sequence[str]) -> dict[str, Any]:
-    """JSON schema of the answer; strict enough for providers that enforce one."""
-    answer_schema = {"type": "string", "enum": [answer.upper() for answer in ANSWERS]}
-    item = {
-        "type": "object",
-        "properties": {
-            "interface": {"type": "string", "enum": list(interfaces)},
-            "error_type": {"type": "string", "enum": list(CATEGORIES)},
-            "adopted": answer_schema,
-            "resolved": answer_schema,
-        },
-        "required": ["interface", "error_type", "adopted", "resolved"],
-        "additionalProperties": False,
-    }
+def schema(interfaces: Sequence[str]) -> Mapping[str, Any]:
+    """JSON schema of the answer."""
+    answer = {"type": "string", "enum": [one.upper() for one in ANSWERS]}
     return {
+        **list_of(
+            "items",
+            interface={"type": "string", "enum": list(interfaces)},
+            error_type={"type": "string", "enum": list(CATEGORIES)},
+            adopted=answer,
+            resolved=answer,
+        ),
         "title": "adoption",
-        "type": "object",
-        "properties": {"items": {"type": "array", "items": item}},
-        "required": ["items"],
-        "additionalProperties": False,
     }
 
 

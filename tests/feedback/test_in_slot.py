@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.feedback import prompts
-from pytest_recode.feedback.answers import Answers, Rules
+from pytest_recode.feedback.answers import Rules
 from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.levels import corrections, render
 from pytest_recode.feedback.model_prompt import prompt
@@ -71,9 +71,9 @@ def test_a_model_is_told_that_a_correction_is_the_part(tasks: dict[str, Task]) -
         "suggestion": "Three.",
     }
     answer = json.dumps({"feedbacks": [{**record, "correction": part, "caused_by": ""}]})
-    answers = Answers(rules=Rules(failing=(NAMES[0],)))
-    answers.add(answer)
-    assert answers.records[NAMES[0]][0]["correction"] == "delta = other.mean - self.mean\nmean = self.mean"
+    records = Rules(failing=(NAMES[0],)).records
+    records.add(answer)
+    assert records.by_key[NAMES[0]][0]["correction"] == "delta = other.mean - self.mean\nmean = self.mean"
 
 
 def test_a_part_that_was_not_written_is_told(tasks: dict[str, Task]) -> None:

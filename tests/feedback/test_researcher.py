@@ -437,8 +437,7 @@ def test_a_piece_of_a_definition_is_kept_where_nothing_better_comes_and_named_so
     item = feedback.items[0]
     assert (item.correction, item.authors["correction"]) == ("total = sum(weights)", "model")
     assert (
-        "Correction of stats.mean, in stats.py (a piece: what it leaves out stays):\n"
-        "\n    total = sum(weights)\n"
+        "Correction of stats.mean, in stats.py (a piece: what it leaves out stays):\n\n    total = sum(weights)\n"
     ) in feedback.text
     assert [each.interface for each in corrections(feedback.text)] == ["stats.deviation"]
 

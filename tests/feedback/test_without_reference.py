@@ -122,8 +122,8 @@ def test_no_field_takes_text_or_a_number_that_is_no_place(chat_server: Serve, sm
 def test_what_is_wrong_goes_back_once_in_each_call_and_is_counted(chat_server: Serve) -> None:
     server = chat_server([say(faults(FAULT)), say(faults()), say(words(1)), say(words(2))])
     feedback = asked(server, 3)
-    assert "- there is no fault of stats.deviation" in server.requests[1].prompt
-    assert "- there are no words for fault 2" in server.requests[3].prompt
+    assert "- there is no record for stats.deviation" in server.requests[1].prompt
+    assert "- there is no record for fault 2" in server.requests[3].prompt
     assert {author for item in feedback.items for author in item.authors.values()} == {"model", "derived"}
     assert [item.authors["analysis"] for item in feedback.items] == ["model", "model"]
     assert feedback.usage.prompt_tokens == 44

@@ -179,7 +179,7 @@ def test_of_a_sample_so_many_of_each_level(played: Path, chat_server: Serve, rep
     ("bad", "problem"),
     [
         ("", "$: expected object"),
-        ('{"items": [', "m.f has 0 of 1 items"),
+        ('{"items": [', "there is no record for m.f"),
         ('{"items": [{"interface": "m.g", "adopted": "YES"}]}', "$.items[0].interface: expected one of 'm.f'"),
         (answer(adopted="MAYBE"), "$.items[0].adopted: expected one of 'YES', 'PARTIAL', 'NO'"),
     ],
@@ -211,7 +211,7 @@ def test_only_what_is_missing_is_asked_for_again(played: Path, chat_server: Serv
         if len(request.body["messages"]) == 2:
             return "So:\n```json\n" + answer(adopted="YES") + "\n```"
         assert (
-            "- m.g has 0 of 1 items\nItems of these interfaces are accepted and need not be given again: m.f."
+            "- there is no record for m.g\nRecords of these interfaces are accepted and need not be given again: m.f."
             in request.prompt
         )
         return answer(interface="m.g", adopted="NO")
