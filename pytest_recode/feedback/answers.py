@@ -83,7 +83,7 @@ class Rules:
         if what := _fault(fields["correction"]):
             problems.append(f"has a record whose correction {what}")
             fields["correction"] = ""
-        elif self.whole and self.part(fields["interface"], fields["correction"]) is Part.PIECE:
+        elif self.whole and self.part(fields["interface"], fields["correction"]) is CorrectionPart.PIECE:
             problems.append("has a record whose correction is a part of a definition: give the whole definition")
         return fields, problems
 

@@ -18,10 +18,11 @@ from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
 from pytest_recode.feedback import prompts
 from pytest_recode.feedback.answers import Rules
 from pytest_recode.feedback.audit import TEST_NAME, TESTS, faults, secrets_of
-from pytest_recode.feedback.conversation import Result, converse, with_correction
+from pytest_recode.feedback.conversation import ConversationResult, converse, with_correction
+from pytest_recode.feedback.creation import written
 from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.json_answers import Key, Record
-from pytest_recode.feedback.model_answers import WITHOUT_REFERENCE, Part, Style, part_of
+from pytest_recode.feedback.model_answers import WITHOUT_REFERENCE, CorrectionPart, Style, part_of
 from pytest_recode.feedback.model_prompt import Lengths, Refusals, longest_lengths, prompt, sections, sound
 from pytest_recode.feedback.without_reference import without_reference
 from pytest_recode.models import Message, Model
@@ -96,7 +97,7 @@ def _ask(
 
     longest = longest_lengths(sections(task, parts, turn.targets, turn.verdict, style))
     calls = converse(model, records.schema, ask, longest, refusals, records.add)
-    return Result(
+    return ConversationResult(
         items=_items(rules, records.by_key, derived),
         by_model=bool(records.by_key),
         shortened=calls.shortened,

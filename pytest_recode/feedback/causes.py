@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from pytest_recode.feedback.import_failures import import_failure
 from pytest_recode.program import source
-from pytest_recode.program.dependencies import Program
+from pytest_recode.program.dependencies import RepositoryProgram
 from pytest_recode.program.fixes import Own, Versions, fix
 from pytest_recode.program.interfaces import file_of, path_within
 from pytest_recode.task import Task
@@ -233,7 +233,7 @@ class _Interfaces:
                     if inside and match["file"].endswith(file):
                         yield interface
 
-    def _without_other_methods(self, program: Program, interface: str) -> Program:
+    def _without_other_methods(self, program: RepositoryProgram, interface: str) -> RepositoryProgram:
         """For a method, the program without the other interfaces of its class: a method uses them only if it names them."""
         file, path = self.homes[interface]
         names = {

@@ -72,7 +72,7 @@ def converse(
         before, again = reply.text, add(reply.text)
         if not again:
             break
-    return Calls(usage=usage, shortened=lengths != longest)
+    return CallUsage(usage=usage, shortened=lengths != longest)
 
 
 def with_correction(items: Sequence[FeedbackItem], derived: FeedbackItem) -> list[FeedbackItem]:

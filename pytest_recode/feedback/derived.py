@@ -34,7 +34,7 @@ from pytest_recode.feedback.unused import unused_of_repository
 from pytest_recode.program import source
 from pytest_recode.program.fixes import Fix, Own, Versions, fix, raised_on_import
 from pytest_recode.program.interfaces import file_of, path_within
-from pytest_recode.program.source import Source
+from pytest_recode.program.source import FileVersion
 from pytest_recode.slots import original
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Case, Verdict
@@ -170,7 +170,7 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
     )
 
 
-def _not_imported(candidate: Source, cases: Sequence[Case], targets: Sequence[str]) -> bool:
+def _not_imported(candidate: FileVersion, cases: Sequence[Case], targets: Sequence[str]) -> bool:
     """Whether the interface's file cannot be imported, so that what its code does is not known."""
     ended = bool(cases) and all(import_failure(case, targets) for case in cases)
     return candidate.remedy == source.SYNTAX or ended

@@ -190,7 +190,7 @@ def _correction(item: FeedbackItem, targets: Sequence[str], candidate: Files, pr
         before = source.parse(candidate.get(file))
         part = CorrectionPart.WHOLE if known else part_of(item.correction, path_within(item.interface, file), before)
         code = item.correction
-        if part is Part.WHOLE:
+        if part is CorrectionPart.WHOLE:
             code, above = new(code, file, item.interface, printed)
             lines += _above(above)
         if more := _also_used(code, path_within(item.interface, file)):

@@ -40,7 +40,7 @@ class Style:
         return frozenset(name for level, name in enumerate(WORDS, 1) if level >= self.code_from)
 
 
-class Part(StrEnum):
+class CorrectionPart(StrEnum):
     """The kind of a correction: whole definitions, the method that its interface names, or a piece of them."""
 
     WHOLE = ""
@@ -63,16 +63,16 @@ def part_of(code: str, path: Sequence[str] = (), before: source.FileVersion | No
     definitions = [node for node in body if isinstance(node, source.Definition)]
     if not definitions:
         plain = all(isinstance(node, ast.Import | ast.ImportFrom) or _is_plain_value(node) for node in body)
-        return Part.WHOLE if plain else Part.PIECE
+        return CorrectionPart.WHOLE if plain else CorrectionPart.PIECE
     elided = _DOTS.search(code) or any(_leaves_out(inner) for node in definitions for inner in ast.walk(node))
     if elided or any(
         _takes_away(node, source.definition(before, [node.name])) for node in definitions if before is not None
     ):
-        return Part.PIECE
+        return CorrectionPart.PIECE
     if not any(map(_is_method, definitions)):
         return CorrectionPart.WHOLE
     alone = len(path) > 1 and [node.name for node in definitions] == [path[-1]] and len(body) == 1
-    return Part.METHOD if alone else Part.PIECE
+    return CorrectionPart.METHOD if alone else CorrectionPart.PIECE
 
 
 def _is_plain_value(node: ast.stmt) -> bool:

@@ -10,7 +10,7 @@ from pytest_recode.slots import original
 from pytest_recode.task import Parts
 
 
-def places(parts: Parts, reference: Source) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def places(parts: Parts, reference: FileVersion) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """The path of the innermost definition of `reference` that contains the slot, and the paths of those that the authors' version of it has."""
     lines = original(parts)
     if parts.slot is None or lines is None or reference.tree is None:

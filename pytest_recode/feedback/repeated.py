@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from pytest_recode.program import source
-from pytest_recode.program.differences import Difference
+from pytest_recode.program.differences import TargetDifference
 from pytest_recode.program.statements import statements_of
 
 Printed = dict[tuple[str, str], str]
@@ -30,4 +30,4 @@ def new(code: str, file: str, interface: str, printed: Printed) -> tuple[str, di
     if not above:
         return code, above
     imports = all(isinstance(each.node, ast.Import | ast.ImportFrom) for each in fresh)
-    return "" if imports else Difference(file=file, shown=tuple(fresh)).code(), above
+    return "" if imports else TargetDifference(file=file, shown=tuple(fresh)).code(), above

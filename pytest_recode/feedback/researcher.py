@@ -86,24 +86,6 @@ def _with_words(derivation: Derivation, words: Mapping[str, str]) -> FeedbackIte
     return replace(item, **fields, authors={**item.authors, **authors})
 
 
-def written(
-    task: Task,
-    hidden: Secrets,
-    turn: Turn,
-    level: int,
-    items: Sequence[FeedbackItem],
-    source: str,
-    style: Style = Style(),  # noqa: B008  a frozen value
-) -> Feedback:
-    """Create a Feedback: audited, and cut to `level`. Its usage is zero.
-
-    Every researcher's feedback is created here.
-    """
-    shown, audit = audited(items, hidden, turn.targets, style)
-    text = render(turn.verdict, shown, level, turn.number, targets=task.targets, candidate=turn.targets)
-    return Feedback(level=level, text=text, turn=turn.number, items=shown, source=source, audit=audit)
-
-
 def recut(task: Task, turn: Turn, stored: Feedback, level: int) -> Feedback:
     """A stored feedback on `turn`, with its text for `level`."""
     return replace(

@@ -36,7 +36,7 @@ class Structure:
         )
 
 
-def structure(file: str, path: Sequence[str], candidate: Source, reference: Source) -> Structure:
+def structure(file: str, path: Sequence[str], candidate: FileVersion, reference: FileVersion) -> Structure:
     """Missing definitions and different signatures at `path`; of a whole file (), those of every public definition."""
     if candidate.problem:
         return Structure(facts=(f"{file} {candidate.problem}",), steps=(candidate.remedy.format(file=file),))

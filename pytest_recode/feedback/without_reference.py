@@ -14,7 +14,7 @@ from typing import Any
 from pytest_recode.episode import FeedbackItem, Turn
 from pytest_recode.feedback import prompts
 from pytest_recode.feedback.answers import MOST_WORDS, goes_round
-from pytest_recode.feedback.conversation import Result, converse, with_correction
+from pytest_recode.feedback.conversation import ConversationResult, converse, with_correction
 from pytest_recode.feedback.json_answers import Key, Record, Records, list_of
 from pytest_recode.feedback.levels import cut, tally
 from pytest_recode.feedback.model_answers import CATEGORIES, WORDS, Style, words_only
@@ -73,7 +73,7 @@ def without_reference(
     first = converse(model, diagnosis.schema, diagnose, longest, refusals, diagnosis.add)
     records = _without_circles([one for its in diagnosis.by_key.values() for one in its])
     if not records:
-        return Result(items=derived, by_model=False, shortened=first.shortened, usage=first.usage)
+        return ConversationResult(items=derived, by_model=False, shortened=first.shortened, usage=first.usage)
     # From here on, nothing but `records` follows from the reference: names out of lists, and numbers in their ranges.
     material["FAULTS"] = "\n".join(_line(number, one) for number, one in enumerate(records, 1))
     words = Records(
@@ -88,7 +88,7 @@ def without_reference(
         return _messages(prompts.WRITE.format(key=key, words=words_of(style)), prompts.WRITE_ASK.format(sections=text))
 
     second = converse(model, words.schema, write, longest, refusals, words.add)
-    return Result(
+    return ConversationResult(
         items=_items(records, words.by_key, derived),
         by_model=bool(words.by_key),
         shortened=first.shortened or second.shortened,

@@ -124,16 +124,16 @@ class RepositoryProgram:
                     found.append(node)
         return [node for node in found if node is not own]
 
-    def without(self, file: str, path: Sequence[str], names: Set[str]) -> Program:
+    def without(self, file: str, path: Sequence[str], names: Set[str]) -> RepositoryProgram:
         """The program without the methods `names` of the class at `path` of `file`."""
         tree = source.tree_of(self.module(file).parsed.text)
-        around = source.definition(Source(text="", tree=tree), path)
+        around = source.definition(FileVersion(text="", tree=tree), path)
         if tree is None or not names or not isinstance(around, ast.ClassDef):
             return self
         around.body = [
             node for node in around.body if not (isinstance(node, source.Definition) and node.name in names)
         ] or [ast.Pass()]
-        return Program(self.files, {file: read(file, ast.unparse(ast.fix_missing_locations(tree)).encode())})
+        return RepositoryProgram(self.files, {file: read(file, ast.unparse(ast.fix_missing_locations(tree)).encode())})
 
     def origin(self, file: str, statement: Statement) -> tuple[str, str] | None:
         """The file of the program, and the name in it, that a `from` import of `file` takes."""

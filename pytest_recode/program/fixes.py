@@ -40,16 +40,16 @@ class Fix:
 class Versions:
     """The repository with the authors' targets, and with the candidate's."""
 
-    authors: Program
-    theirs: Program
+    authors: RepositoryProgram
+    theirs: RepositoryProgram
     targets: tuple[str, ...]
 
     @classmethod
     def of(cls, parts: Parts, candidate: Mapping[str, bytes], targets: Sequence[str]) -> Versions:
         beside = {path: data for path, data in parts.repo.items() if path not in targets}
         return cls(
-            authors=Program({**parts.repo, **parts.reference}),
-            theirs=Program({**beside, **{path: candidate[path] for path in targets if path in candidate}}),
+            authors=RepositoryProgram({**parts.repo, **parts.reference}),
+            theirs=RepositoryProgram({**beside, **{path: candidate[path] for path in targets if path in candidate}}),
             targets=tuple(targets),
         )
 
