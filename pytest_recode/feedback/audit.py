@@ -114,15 +114,15 @@ def audited(
         fields: dict[str, Any] = {}
         for name in WORDS:
             words = visible(getattr(item, name))
-            found = _found(name, words, hidden, known, style)
-            fields[name] = _without(words, found.spans)
+            passages = _found(name, words, hidden, known, style)
+            fields[name] = _without(words, passages.spans)
             total += len(tokenised(words))
-            cut += len(found.spans)
-            no_text += len(found.no_text)
-            reference_tokens += _tokens(found.reference)
-            tests_tokens += _tokens(found.tests)
-            reference_run = max(reference_run, found.reference.longest)
-            tests_run = max(tests_run, found.tests.longest)
+            cut += len(passages.spans)
+            no_text += len(passages.no_text)
+            reference_tokens += _tokens(passages.reference)
+            tests_tokens += _tokens(passages.tests)
+            reference_run = max(reference_run, passages.reference.longest)
+            tests_run = max(tests_run, passages.tests.longest)
         shown.append(replace(item, **fields))
     return tuple(shown), Audit(
         reference_run=reference_run,
@@ -188,7 +188,7 @@ def cuts(
 ) -> tuple[CutPassage, ...]:
     """The passages that `audited` cuts from these items, for the task's author."""
     known = _known(hidden, candidate)
-    made = []
+    passages = []
     for item in items:
         for name in WORDS:
             words = visible(getattr(item, name))
@@ -196,7 +196,7 @@ def cuts(
             why = [*_faults(words, hidden, known), *((CATEGORY, each) for each in _categories(words))] if spans else []
             for span in spans:
                 reasons = [what for what, each in why if _overlap(span, each)]
-                made.append(
+                passages.append(
                     CutPassage(
                         interface=item.interface,
                         field=name,
@@ -204,7 +204,7 @@ def cuts(
                         reasons=tuple(dict.fromkeys(reasons)),
                     )
                 )
-    return tuple(made)
+    return tuple(passages)
 
 
 def _overlap(one: Span, other: Span) -> bool:
@@ -231,19 +231,19 @@ def leaks_of(parts: Parts) -> tuple[str, ...]:
     Corrections are code of the reference, so nothing is cut there.
     """
     hidden = secrets(parts, Oracle())  # only task directories have that file, and they name no test file
-    found = []
+    lines = []
     for interface, fields in (parts.feedback or {}).items():
         for name in WORDS:
             words = visible(fields.get(name, ""))
             for what, span in _faults(words, hidden, hidden.brief):
-                found.append(
+                lines.append(
                     f"feedback.yaml: {interface}.{name} {what}, which will be cut: {_on_one_line(words, span)!r}"
                 )
         correction = fields.get("correction", "")
         for span in named(correction, hidden.names):
             passage = _on_one_line(correction, span)
-            found.append(f"feedback.yaml: {interface}.correction {TEST_NAME}: {passage!r}; write it without the name")
-    return tuple(found)
+            lines.append(f"feedback.yaml: {interface}.correction {TEST_NAME}: {passage!r}; write it without the name")
+    return tuple(lines)
 
 
 def _on_one_line(text: str, span: Span) -> str:
@@ -269,13 +269,13 @@ def _categories(words: str) -> Iterator[Span]:
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:
-    found: list[Span] = []
+    joined: list[Span] = []
     for span in sorted(spans):
-        if found and span.start <= found[-1].end:
-            found[-1] = Span(found[-1].start, max(span.end, found[-1].end), 0)
+        if joined and span.start <= joined[-1].end:
+            joined[-1] = Span(joined[-1].start, max(span.end, joined[-1].end), 0)
         else:
-            found.append(span)
-    return found
+            joined.append(span)
+    return joined
 
 
 def _without(words: str, spans: Sequence[Span]) -> str:
@@ -284,8 +284,8 @@ def _without(words: str, spans: Sequence[Span]) -> str:
     return words
 
 
-def _tokens(found: Repeated) -> int:
-    return sum(span.tokens for span in found.spans)
+def _tokens(repetition: Repeated) -> int:
+    return sum(span.tokens for span in repetition.spans)
 
 
 def _share(part: int, total: int) -> float:
@@ -294,7 +294,7 @@ def _share(part: int, total: int) -> float:
 
 def texts(files: Files) -> dict[str, str]:
     """The files that are text, by path, without those that are too large to be compared."""
-    found = {}
+    by_path = {}
     left = MOST_FILES
     for path, data in files.items():
         if len(data) > MOST_FILE or b"\0" in data:
@@ -302,5 +302,5 @@ def texts(files: Files) -> dict[str, str]:
         left -= len(data)
         if left < 0:
             break
-        found[path] = data.decode(errors="replace")
-    return found
+        by_path[path] = data.decode(errors="replace")
+    return by_path

@@ -64,22 +64,22 @@ def by_file(folder: Path, read: Read, notify: Callable[[str], None]) -> Ask:
                 continue
             seen = now
             try:
-                found = read(answer, request.interfaces)
-                wrong = _wrong(request, found or {})
+                words = read(answer, request.interfaces)
+                wrong = _wrong(request, words or {})
             except UserError as error:
-                found, wrong = None, str(error)
+                words, wrong = None, str(error)
             if wrong:
                 _write(problem, f"{wrong}\n")
                 notify(f"{wrong} (the run waits until you correct {answer})")
-            elif found is not None:
+            elif words is not None:
                 problem.unlink(missing_ok=True)
-                return found
+                return words
 
     return ask
 
 
-def _wrong(request: FeedbackRequest, given: Words) -> str:
-    for interface, fields in given.items():
+def _wrong(request: FeedbackRequest, words: Words) -> str:
+    for interface, fields in words.items():
         for field, text in fields.items():
             if problem := request.check(field, text):
                 return f"{request.name}.yaml: {interface}.{field}: {problem}"
@@ -118,10 +118,10 @@ def _fenced(text: str, language: str) -> str:
 
 def _state(path: Path) -> tuple[int, int, int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _write(path: Path, text: str) -> None:

@@ -192,7 +192,7 @@ class _Interfaces:
         if interface not in self.homes:
             return frozenset()
         file, path = self.homes[interface]
-        program = self._without_other_methods(self.versions.theirs, interface)
+        program = self._without_other_methods(self.versions.candidate, interface)
         needs = program.needs([(file, path[0])], annotations=False)
         places = {(there, name) for there, need in needs.items() for name in need.names}
         attributes = set()
@@ -218,7 +218,7 @@ class _Interfaces:
         both = replace(
             self.versions,
             authors=self._without_other_methods(self.versions.authors, interface),
-            theirs=self._without_other_methods(self.versions.theirs, interface),
+            candidate=self._without_other_methods(self.versions.candidate, interface),
         )
         comparison = fix(both, file, path, elsewhere=others, raising={})
         return comparison.own is Own.SAME and not comparison.differences
@@ -228,7 +228,7 @@ class _Interfaces:
         for frame in case.exception.frames if case.exception is not None else ():
             if match := _FRAME.match(frame):
                 for interface, (file, path) in self.homes.items():
-                    node = source.definition(self.versions.theirs.module(file).parsed, path)
+                    node = source.definition(self.versions.candidate.module(file).parsed, path)
                     inside = node is not None and node.lineno <= int(match["line"]) <= (node.end_lineno or 0)
                     if inside and match["file"].endswith(file):
                         yield interface

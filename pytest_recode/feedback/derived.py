@@ -200,7 +200,7 @@ def _fix(turn: _Turn, interface: str, file: str, path: Sequence[str]) -> Fix:
         file,
         path,
         written=written,
-        piece=part_of(written, path, turn.versions.theirs.module(file).parsed) is not CorrectionPart.WHOLE,
+        piece=part_of(written, path, turn.versions.candidate.module(file).parsed) is not CorrectionPart.WHOLE,
         elsewhere=elsewhere,
         raising=raised_on_import(turn.verdict.cases, turn.versions.authors.files),
         passing=_passing(turn),

@@ -70,22 +70,22 @@ def dialogue(request: FeedbackRequest, write: Write, read: Read, *, stored: Path
 def _fields(
     request: FeedbackRequest, item: FeedbackItem, write_wrapped: Write, write: Write, read: Read
 ) -> dict[str, str]:
-    given: dict[str, str] = {}
+    words: dict[str, str] = {}
     for field in request.fields:
         draft = cut(getattr(item, field), MOST_DRAFT)
         if field != "category":  # on separate lines: a long prompt is not visible while typing
             (write if field == "correction" else write_wrapped)(f"draft of the {field}: {draft or '(none)'}")
         while text := _text(field, draft, read):
-            given.pop(field, None)
+            words.pop(field, None)
             problem = request.check(field, text)
             if not problem:
-                given[field] = text
+                words[field] = text
                 lost = request.lost(text) if field in WORDS else ""
                 if not lost:
                     break
                 problem = f"{lost}: write it differently, or accept it with an empty line"
             write_wrapped(f"  {problem}")
-    return given
+    return words
 
 
 def _text(field: str, draft: str, read: Read) -> str:

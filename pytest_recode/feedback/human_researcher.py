@@ -76,8 +76,8 @@ def by_person(
             lost=_lost(faults(hidden(), turn.targets)),
         )
         with waiting():
-            given = ask(request)
-        items = tuple(_written(item, given.get(item.interface, {})) for item in drafts)
+            words = ask(request)
+        items = tuple(_written(item, words.get(item.interface, {})) for item in drafts)
         return written(task, hidden(), turn, level, items, "person")
 
     return answer
@@ -96,10 +96,10 @@ def difference(before: Files, after: Files, names: Sequence[str]) -> str:
     return "\n".join(shown + [f"[… {left} more lines]"] * (left > 0)) or "(the candidate has not changed)"
 
 
-def _written(item: FeedbackItem, given: Mapping[str, str]) -> FeedbackItem:
+def _written(item: FeedbackItem, answer: Mapping[str, str]) -> FeedbackItem:
     """Replace the draft by the person's text. Derived facts are not added, because the person has seen them."""
     fields = {name: getattr(item, name) for name in ("category", *WORDS, "correction")}
-    words = in_words(given)
+    words = in_words(answer)
     authors = {name: author for name, author in item.authors.items() if not words or name != "caused_by"}
     authors = {**authors, **dict.fromkeys(words, "person")}
     causes = {} if words else {"caused_by": item.caused_by, "possible_causes": item.possible_causes}

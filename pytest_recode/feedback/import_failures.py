@@ -49,10 +49,10 @@ def import_failures(verdict: Verdict, targets: Sequence[str]) -> dict[str, list[
     ended: dict[str, list[Case]] = {}
     further = set()
     for case in verdict.cases:
-        found, home = import_failure(case, targets), file_of(case.interface, targets)
-        if found is not None:
-            ended.setdefault(found.file, []).append(case)
-        if found is None or found.file != home:
+        failure, home = import_failure(case, targets), file_of(case.interface, targets)
+        if failure is not None:
+            ended.setdefault(failure.file, []).append(case)
+        if failure is None or failure.file != home:
             further.add(home)
     return {file: cases for file, cases in ended.items() if file not in further}
 

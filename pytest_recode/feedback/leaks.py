@@ -81,15 +81,15 @@ def repeated(text: str, hidden: Secret, known: Iterable[Sequence[str]], *, run: 
     tokens = tokenised(text)
     words = [token.text for token in tokens]
     is_leak = _leak_check(words)
-    ours = _longest(words, hidden)
-    if not any(is_leak(place, length, LEAST) for place, length in enumerate(ours)):
+    lengths = _longest(words, hidden)
+    if not any(is_leak(place, length, LEAST) for place, length in enumerate(lengths)):
         return Repeated(longest=0, spans=())
-    theirs = _known(words, [place for place, length in enumerate(ours) if length], known)
-    passages = [each for each in _passages(ours, theirs, run) if is_leak(*each, LEAST)]
+    known_lengths = _known(words, [place for place, length in enumerate(lengths) if length], known)
+    passages = [each for each in _passages(lengths, known_lengths, run) if is_leak(*each, LEAST)]
     short = (
         length
-        for place, length in enumerate(ours)
-        if run > length > theirs[place] and is_leak(place, length, LEAST)  # a longer one is a passage, or known
+        for place, length in enumerate(lengths)
+        if run > length > known_lengths[place] and is_leak(place, length, LEAST)  # a longer one is a passage, or known
     )
     return Repeated(
         longest=max((length for _, length in passages), default=max(short, default=0)),
@@ -123,11 +123,11 @@ def _folded(token: str) -> str:
     return unicodedata.normalize("NFKC", token).casefold().translate(LOOK_ALIKE)
 
 
-def _passages(ours: Sequence[int], theirs: Sequence[int], run: int) -> Iterator[tuple[int, int]]:
-    """Start and length of the passages covered by `run` consecutive tokens that are in `ours` and not in `theirs`, without overlaps."""
+def _passages(lengths: Sequence[int], known_lengths: Sequence[int], run: int) -> Iterator[tuple[int, int]]:
+    """Start and length of the passages covered by `run` consecutive tokens that are in `lengths` and not in `known_lengths`, without overlaps."""
     start = stop = 0
-    for place, length in enumerate(ours):
-        if length < run or theirs[place] >= run:
+    for place, length in enumerate(lengths):
+        if length < run or known_lengths[place] >= run:
             continue
         if place >= stop:
             if stop:
@@ -163,21 +163,21 @@ def _longest(words: Sequence[str], hidden: Secret) -> list[int]:
     ]
 
 
-def _known(words: Sequence[str], wanted: Sequence[int], known: Iterable[Sequence[str]]) -> list[int]:
+def _known(words: Sequence[str], indices: Sequence[int], known: Iterable[Sequence[str]]) -> list[int]:
     """The same for known texts, which may be a whole repository; only places that can affect the result are examined."""
     places: dict[Gram, list[int]] = {}
-    for place in wanted:
+    for place in indices:
         places.setdefault(tuple(words[place : place + LEAST]), []).append(place)
     firsts = {gram[0] for gram in places}
-    found = [0] * len(words)
+    lengths = [0] * len(words)
     for tokens in known:
         ends: dict[int, int] = {}
         for start, first in enumerate(tokens):
             if first not in firsts:
                 continue
             for place in places.get(tuple(tokens[start : start + LEAST]), ()):
-                found[place] = max(found[place], _alike(words, place, tokens, start, ends))
-    return found
+                lengths[place] = max(lengths[place], _alike(words, place, tokens, start, ends))
+    return lengths
 
 
 def _alike(words: Sequence[str], place: int, tokens: Sequence[str], start: int, ends: dict[int, int]) -> int:

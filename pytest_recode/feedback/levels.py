@@ -74,18 +74,18 @@ def render(
     lines += exceptions(verdict, without=ended)
     for file, cases in unimportable.items():
         raised = [case.exception for case in cases if case.exception is not None]
-        direct = min(raised, key=lambda each: len(each.frames))  # others came through files that import it
+        direct = min(raised, key=lambda exception: len(exception.frames))  # others came through files that import it
         lines += ["", f"{file} cannot be imported, so nothing in it could be tested:", *_exception(direct)]
     if level >= 1:
         untested = {name for name in verdict.failing_interfaces if all(case in ended for case in failed(verdict, name))}
         shown: set[str] = set()
         printed: Printed = {}
-        said: set[str] = set()  # of interfaces that no test reached
+        printed_words: set[str] = set()  # of interfaces that no test reached
         for item in items:
             lines += ["", f"Interface: {item.interface}"]
             if item.interface in untested:
-                words = [line for line in _untested(item, level) if line not in said]
-                said |= set(words)
+                words = [line for line in _untested(item, level) if line not in printed_words]
+                printed_words |= set(words)
                 lines += words or ["Not tested: its file cannot be imported."]
             else:
                 lines += _words(verdict, item, level, first=item.interface not in shown)
@@ -125,16 +125,16 @@ def exceptions(verdict: Verdict, without: Sequence[Case] = ()) -> list[str]:
 
     The messages are the candidate's, so they are truncated, and indented so that no line of them can be mistaken for one of the feedback.
     """
-    found: dict[tuple[str, tuple[str, ...]], list[Exc]] = {}
+    by_place: dict[tuple[str, tuple[str, ...]], list[Exc]] = {}
     for case in verdict.cases:
         raised = case.exception
         if (
             raised is not None and case.outcome is Outcome.FAILED and case not in without
         ):  # an ERROR is not the candidate's fault
-            found.setdefault((raised.type, raised.frames or (raised.message,)), []).append(raised)
-    if not found:
+            by_place.setdefault((raised.type, raised.frames or (raised.message,)), []).append(raised)
+    if not by_place:
         return []
-    ranked = sorted(found.values(), key=len, reverse=True)
+    ranked = sorted(by_place.values(), key=len, reverse=True)
     shown = ranked[:MOST_EXCEPTIONS]
     lines = [""]
     for head, placed in (("Your code raised:", True), ("Using your code raised:", False)):
@@ -215,10 +215,10 @@ def _also_used(correction: str, path: Sequence[str]) -> list[str]:
     parsed = source.parse(correction.encode())
     if parsed.tree is None or source.definition(parsed, path[:1]) is None:
         return []
-    used = {each.id for each in ast.walk(parsed.tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
+    used = {node.id for node in ast.walk(parsed.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     kinds = source.Definition | ast.Assign | ast.AnnAssign
     names = (
-        name for each in source.statements(parsed.tree.body) if isinstance(each, kinds) for name in source.bound(each)
+        name for node in source.statements(parsed.tree.body) if isinstance(node, kinds) for name in source.bound(node)
     )
     return [name for name in dict.fromkeys(names) if name in used and name != path[0]]
 

@@ -50,20 +50,20 @@ def structure(file: str, path: Sequence[str], candidate: FileVersion, reference:
     if right is None:
         return Structure()
     name = path[-1]
-    wanted = source.parameters(right)
-    listed = ", ".join(_with_default(each) for each in wanted or () if each.name not in {"self", "cls"})
+    expected = source.parameters(right)
+    listed = ", ".join(_with_default(each) for each in expected or () if each.name not in {"self", "cls"})
     noun = "class" if isinstance(right, ast.ClassDef) else "function"
     where = f"the class {'.'.join(path[:-1])} in {file}" if len(path) > 1 else file
     if own is None:
         step = f"define the {noun} `{name}` in {where}" + (f" with the parameters {listed}" if listed else "")
         return Structure(facts=(f"{where} defines no `{name}`",), steps=(step,))
     parameters = source.parameters(own)
-    refused = _refused(wanted, parameters) if wanted is not None and parameters is not None else set()
-    if wanted is None or parameters is None or not refused:
+    refused = _refused(expected, parameters) if expected is not None and parameters is not None else set()
+    if expected is None or parameters is None or not refused:
         return Structure()
-    if wanted and parameters and wanted[0] == parameters[0] and wanted[0].name in {"self", "cls"}:
-        wanted, parameters = wanted[1:], parameters[1:]
-    fact = (_difference(name, wanted, parameters),)
+    if expected and parameters and expected[0] == parameters[0] and expected[0].name in {"self", "cls"}:
+        expected, parameters = expected[1:], parameters[1:]
+    fact = (_difference(name, expected, parameters),)
     several = ("s", ", in this order") if "," in listed else ("", "")
     step = (
         f"give `{name}` the parameter{several[0]} {listed}{several[1]}" if listed else f"let `{name}` take no arguments"
@@ -73,10 +73,10 @@ def structure(file: str, path: Sequence[str], candidate: FileVersion, reference:
     return Structure(facts=fact, steps=(step,))
 
 
-def _difference(name: str, wanted: Sequence[Parameter], parameters: Sequence[Parameter]) -> str:
+def _difference(name: str, expected: Sequence[Parameter], parameters: Sequence[Parameter]) -> str:
     lacking, more = (
         ", ".join(f"`{each.name}`" for each in one if each.name not in {other.name for other in two})
-        for one, two in ((wanted, parameters), (parameters, wanted))
+        for one, two in ((expected, parameters), (parameters, expected))
     )
     if lacking:
         return f"`{name}` lacks the parameter{'s' if ',' in lacking else ''} {lacking}" + (
@@ -84,16 +84,16 @@ def _difference(name: str, wanted: Sequence[Parameter], parameters: Sequence[Par
         )
     if more:
         return f"`{name}` has the parameter{'s' if ',' in more else ''} {more}, without which its callers call it"
-    return f"`{name}` has {_named(parameters)}, and its callers expect {_named(wanted)}"
+    return f"`{name}` has {_named(parameters)}, and its callers expect {_named(expected)}"
 
 
 def _named(parameters: Sequence[Parameter]) -> str:
     """A list such as "the parameters `x`, `z` (has a default)"."""
     names = [
-        f"`{each.kind if '*' in each.kind else ''}{each.name}`"
-        + (" (by name only)" if each.kind == "keyword" else "")
-        + (" (has a default)" if each.default is not None else "")
-        for each in parameters
+        f"`{parameter.kind if '*' in parameter.kind else ''}{parameter.name}`"
+        + (" (by name only)" if parameter.kind == "keyword" else "")
+        + (" (has a default)" if parameter.default is not None else "")
+        for parameter in parameters
     ]
     return f"the parameter{'s' if len(names) > 1 else ''} {', '.join(names)}" if names else "no parameters"
 
@@ -127,16 +127,25 @@ _KINDS = {
 def _refused(reference: Sequence[Parameter], candidate: Sequence[Parameter]) -> set[str]:
     """The ways to pass the arguments of the reference, "position" and "name", that fail with the candidate's parameters."""
     signature = Signature(
-        [Passed(each.name, _KINDS[each.kind], default=each.default or Passed.empty) for each in candidate]
+        [
+            Passed(parameter.name, _KINDS[parameter.kind], default=parameter.default or Passed.empty)
+            for parameter in candidate
+        ]
     )
     refused = set()
     for all_of_them in (True, False):
-        passed = [each for each in reference if "*" not in each.kind and (all_of_them or each.default is None)]
+        passed = [
+            parameter
+            for parameter in reference
+            if "*" not in parameter.kind and (all_of_them or parameter.default is None)
+        ]
         for way, named in (
-            ("position", {each.name for each in passed if each.kind == "keyword"}),
-            ("name", {each.name for each in passed if each.kind != "positional only"}),
+            ("position", {parameter.name for parameter in passed if parameter.kind == "keyword"}),
+            ("name", {parameter.name for parameter in passed if parameter.kind != "positional only"}),
         ):
-            by_position = [each.name for each in passed if each.kind != "keyword" and each.name not in named]
+            by_position = [
+                parameter.name for parameter in passed if parameter.kind != "keyword" and parameter.name not in named
+            ]
             try:
                 bound = signature.bind(*by_position, **{name: name for name in named}).arguments
             except TypeError:
@@ -144,4 +153,4 @@ def _refused(reference: Sequence[Parameter], candidate: Sequence[Parameter]) -> 
                 continue
             if any(value != name and value in list(signature.parameters) for name, value in bound.items()):
                 return {"position", "name"}  # in another order, arguments are taken for others
-    return refused if "name" in refused or not any(each.kind == "**" for each in candidate) else set()
+    return refused if "name" in refused or not any(parameter.kind == "**" for parameter in candidate) else set()

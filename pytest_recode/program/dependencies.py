@@ -31,11 +31,11 @@ class ProgramModule:
     @cached_property
     def positions(self) -> Mapping[str, Sequence[int]]:
         """The indices of the statements that bind each name."""
-        found: dict[str, list[int]] = {}
+        indices: dict[str, list[int]] = {}
         for index, statement in enumerate(self.statements):
             for name in statement.binds:
-                found.setdefault(name, []).append(index)
-        return found
+                indices.setdefault(name, []).append(index)
+        return indices
 
     @property
     def names(self) -> Set[str]:
@@ -54,7 +54,7 @@ class ProgramModule:
 
 def read(file: str, data: bytes | None) -> ProgramModule:
     """Read a version of a file. The last small ones are kept, because each turn is compared with the same reference."""
-    return _kept(file, data) if data is None or len(data) <= source.SMALL else _read(file, data)
+    return _read_small(file, data) if data is None or len(data) <= source.SMALL else _read(file, data)
 
 
 def _read(file: str, data: bytes | None) -> ProgramModule:
@@ -63,7 +63,7 @@ def _read(file: str, data: bytes | None) -> ProgramModule:
     return ProgramModule(file=file, parsed=parsed, statements=statements, postponed=postpones_annotations(parsed))
 
 
-_kept = lru_cache(maxsize=32)(_read)
+_read_small = lru_cache(maxsize=32)(_read)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -101,28 +101,30 @@ class RepositoryProgram:
 
         `annotations`: also count names that only unevaluated annotations use.
         """
-        found: dict[str, Needs] = {}
+        by_file: dict[str, Needs] = {}
         pending = list(roots)
         while pending:
             while pending:
                 file, name = pending.pop()
                 if name not in elsewhere.get(file, ()):
-                    pending += self._need(found, file, name, annotations=annotations)
-            pending = [place for each in list(found) for place in self._beside(found, each, annotations=annotations)]
-        return found
+                    pending += self._need(by_file, file, name, annotations=annotations)
+            pending = [
+                place for each in list(by_file) for place in self._beside(by_file, each, annotations=annotations)
+            ]
+        return by_file
 
     def used(self, file: str, path: Sequence[str]) -> list[ast.stmt]:
         """The statements that the definition at `path` of `file` uses, directly or not, without its own; of its class, the other members."""
         own = source.definition(self.module(file).parsed, path)
-        found: list[ast.stmt] = []
+        nodes: list[ast.stmt] = []
         for where, needs in self.needs([(file, path[0])], annotations=False).items():
             for index in sorted(needs.statements):
                 node = self.module(where).statements[index].node
                 if isinstance(node, ast.ClassDef) and node is not own and any(each is own for each in ast.walk(node)):
-                    found += node.body
+                    nodes += node.body
                 else:
-                    found.append(node)
-        return [node for node in found if node is not own]
+                    nodes.append(node)
+        return [node for node in nodes if node is not own]
 
     def without(self, file: str, path: Sequence[str], names: Set[str]) -> RepositoryProgram:
         """The program without the methods `names` of the class at `path` of `file`."""
@@ -148,8 +150,8 @@ class RepositoryProgram:
         home = self._by_dotted.get(imported_from(node, package_of(file)) or "")
         return (home, node.names[0].name) if home is not None else None
 
-    def _need(self, found: dict[str, Needs], file: str, name: str, *, annotations: bool) -> Iterator[tuple[str, str]]:
-        needs = found.setdefault(file, Needs())
+    def _need(self, by_file: dict[str, Needs], file: str, name: str, *, annotations: bool) -> Iterator[tuple[str, str]]:
+        needs = by_file.setdefault(file, Needs())
         if name in needs.names or name in needs.unbound:
             return
         module = self.module(file)
@@ -167,9 +169,9 @@ class RepositoryProgram:
                 needs.statements.add(index)
                 yield from self._used(module, index, annotations=annotations)
 
-    def _beside(self, found: dict[str, Needs], file: str, *, annotations: bool) -> Iterator[tuple[str, str]]:
+    def _beside(self, by_file: dict[str, Needs], file: str, *, annotations: bool) -> Iterator[tuple[str, str]]:
         """Statements that change needed names: they run on import and touch them, register with them, or have functions that bind them."""
-        module, needs = self.module(file), found[file]
+        module, needs = self.module(file), by_file[file]
         defined = {
             name
             for index in needs.statements
@@ -209,20 +211,20 @@ class RepositoryProgram:
         """Names that are modules of the program, with their dotted names from the root."""
         if module.file in self._aliases:
             return self._aliases[module.file]
-        found = self._aliases[module.file] = {}
+        modules = self._aliases[module.file] = {}
         for statement in module.statements:
             node = statement.node
             if isinstance(node, ast.Import):
                 alias = node.names[0]
-                found[alias.asname or alias.name.partition(".")[0]] = (
+                modules[alias.asname or alias.name.partition(".")[0]] = (
                     alias.name if alias.asname else alias.name.partition(".")[0]
                 )
             elif isinstance(node, ast.ImportFrom):
                 alias = node.names[0]
                 dotted = f"{imported_from(node, package_of(module.file)) or ''}.{alias.name}".lstrip(".")
                 if dotted in self._by_dotted:
-                    found[alias.asname or alias.name] = dotted
-        return found
+                    modules[alias.asname or alias.name] = dotted
+        return modules
 
     def _starred(self, module: ProgramModule, name: str) -> str | None:
         """The file of the program that a star import of `module` takes `name` from."""

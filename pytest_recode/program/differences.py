@@ -63,43 +63,43 @@ class TargetDifference:
 
 
 def difference(
-    authors: ProgramModule, theirs: ProgramModule, needs: Needs, *, raising: Collection[int] = ()
+    authors: ProgramModule, candidate: ProgramModule, needs: Needs, *, raising: Collection[int] = ()
 ) -> TargetDifference:
     """Compare the `needs` in the two modules.
 
     `raising`: lines of the candidate whose statements raised on import. One that lacks a name of the authors' module stays.
     """
-    found = _TreeComparison(authors, theirs, needs)
+    comparison = _TreeComparison(authors, candidate, needs)
     for name in sorted(needs.names - {"*"}):
-        found.name(name)
-    found.starred()
-    found.loose(needs.names)
-    found.hidden()
-    for statement in theirs.statements:
+        comparison.name(name)
+    comparison.starred()
+    comparison.loose(needs.names)
+    comparison.hidden()
+    for statement in candidate.statements:
         raised = any(statement.line <= line <= statement.last_line for line in raising)
-        if raised and statement.program not in authors.programs and not missing(statement, authors, theirs):
-            found.remove(Reason.RAISES, "", statement)
-    return found.result()
+        if raised and statement.program not in authors.programs and not missing(statement, authors, candidate):
+            comparison.remove(Reason.RAISES, "", statement)
+    return comparison.result()
 
 
-def missing(statement: Statement, authors: ProgramModule, theirs: ProgramModule) -> set[str]:
+def missing(statement: Statement, authors: ProgramModule, candidate: ProgramModule) -> set[str]:
     """Names that a statement of the candidate uses on import, that the authors' module binds and the candidate's does not."""
-    if "*" in theirs.names:
+    if "*" in candidate.names:
         return set()
-    used = statement.now if theirs.postponed else statement.now | statement.annotated
-    return {name for name in (used & authors.names) - theirs.names if not hasattr(builtins, name)}
+    used = statement.now if candidate.postponed else statement.now | statement.annotated
+    return {name for name in (used & authors.names) - candidate.names if not hasattr(builtins, name)}
 
 
-def remaining(authors: ProgramModule, theirs: ProgramModule) -> TargetDifference:
+def remaining(authors: ProgramModule, candidate: ProgramModule) -> TargetDifference:
     """Statements that run on import of only one module: if all needed code is equal, only they can matter."""
-    found = _TreeComparison(authors, theirs, Needs(statements=set(range(len(authors.statements)))))
-    found.loose(None)
-    return found.result()
+    comparison = _TreeComparison(authors, candidate, Needs(statements=set(range(len(authors.statements)))))
+    comparison.loose(None)
+    return comparison.result()
 
 
 class _TreeComparison:
-    def __init__(self, authors: ProgramModule, theirs: ProgramModule, needs: Needs) -> None:
-        self.authors, self.theirs, self.needs = authors, theirs, needs
+    def __init__(self, authors: ProgramModule, candidate: ProgramModule, needs: Needs) -> None:
+        self.authors, self.candidate, self.needs = authors, candidate, needs
         self.programs = authors.programs
         self.names: list[str] = []
         self.shown: set[int] = set()
@@ -108,22 +108,22 @@ class _TreeComparison:
 
     def result(self) -> TargetDifference:
         shown = tuple(self.authors.statements[index] for index in sorted(self.shown))
-        annotated = any(isinstance(each, ast.arg) and each.annotation for one in shown for each in ast.walk(one.node))
+        annotated = any(isinstance(node, ast.arg) and node.annotation for one in shown for node in ast.walk(one.node))
         return TargetDifference(
-            file=self.theirs.file,
+            file=self.candidate.file,
             names=tuple(sorted(self.names, key=lambda name: list(self._positions(self.authors, name)[:1]))),
             shown=shown,
-            removals=tuple(sorted(self.removals.values(), key=lambda each: each.statement.line)),
+            removals=tuple(sorted(self.removals.values(), key=lambda node: node.statement.line)),
             late=tuple(self.late),
-            postponed=annotated and self.authors.postponed and not self.theirs.postponed,
+            postponed=annotated and self.authors.postponed and not self.candidate.postponed,
         )
 
     def name(self, name: str) -> None:
         """Compare one name: its final value, and its value for every needed statement that uses it on import."""
         if self._same(name):
             return
-        places = self._positions(self.theirs, name)
-        statements = self.theirs.statements
+        places = self._positions(self.candidate, name)
+        statements = self.candidate.statements
         more = [at for at in places if statements[at].program not in self.programs]
         if more and self._same(name, frozenset(more)):
             for at in more:
@@ -144,20 +144,20 @@ class _TreeComparison:
 
     def starred(self) -> None:
         """Compare star imports that provide needed names."""
-        theirs = self.theirs.programs
+        programs = self.candidate.programs
         for at in self._positions(self.authors, "*") if "*" in self.needs.names else ():
-            if self.authors.statements[at].program not in theirs:
+            if self.authors.statements[at].program not in programs:
                 self.shown.add(at)
 
     def loose(self, names: Set[str] | None) -> None:
         """Compare the statements that run on import and touch `names`, or all of them."""
-        theirs = self.theirs.programs
+        programs = self.candidate.programs
         for index in self.needs.statements:
             statement = self.authors.statements[index]
             touched = names is None or (statement.now | statement.later) & names
-            if (statement.loose or statement.registered) and statement.program not in theirs and touched:
+            if (statement.loose or statement.registered) and statement.program not in programs and touched:
                 self.shown.add(index)
-        for statement in self.theirs.statements:
+        for statement in self.candidate.statements:
             registered = statement.registered & (names or frozenset()) - self._imported()
             touched = registered or (statement.now | statement.later) & (names or frozenset())
             runs = bool(registered) or statement.loose or (names is None and "*" in statement.binds)
@@ -167,22 +167,22 @@ class _TreeComparison:
     def hidden(self) -> None:
         """Names that the authors' module does not bind, so that they are builtins."""
         for name in sorted(self.needs.unbound):
-            for at in self._positions(self.theirs, name):
-                self.remove(Reason.HIDES, name, self.theirs.statements[at])
+            for at in self._positions(self.candidate, name):
+                self.remove(Reason.HIDES, name, self.candidate.statements[at])
 
     def remove(self, reason: Reason, name: str, statement: Statement) -> None:
         self.removals.setdefault((id(statement.whole), name), Removal(reason=reason, name=name, statement=statement))
 
     def _imported(self) -> set[str]:
-        imports = (each for each in self.theirs.statements if isinstance(each.node, ast.Import | ast.ImportFrom))
+        imports = (each for each in self.candidate.statements if isinstance(each.node, ast.Import | ast.ImportFrom))
         return {name for each in imports for name in each.binds}
 
     def _same(self, name: str, without: Set[int] = frozenset()) -> bool:
-        ours, theirs = self.authors.statements, self.theirs.statements
-        if _programs(effective(ours, name)) != _programs(effective(theirs, name, without)):
+        right, own = self.authors.statements, self.candidate.statements
+        if _programs(effective(right, name)) != _programs(effective(own, name, without)):
             return False
         return all(
-            _programs(effective(ours[:at], name)) == _programs(effective(theirs[:there], name, without))
+            _programs(effective(right[:at], name)) == _programs(effective(own[:there], name, without))
             for at, there in self._users(name)
             if there not in without
         )
@@ -192,9 +192,9 @@ class _TreeComparison:
         for at in sorted(self.needs.statements):
             statement = self.authors.statements[at]
             if name in statement.now:
-                there = [i for i, each in enumerate(self.theirs.statements) if each.program == statement.program]
+                there = [i for i, each in enumerate(self.candidate.statements) if each.program == statement.program]
                 if not there:
-                    there = [i for i, each in enumerate(self.theirs.statements) if each.binds & statement.binds]
+                    there = [i for i, each in enumerate(self.candidate.statements) if each.binds & statement.binds]
                 if there:
                     yield at, there[0]
 

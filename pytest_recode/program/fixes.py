@@ -41,7 +41,7 @@ class Versions:
     """The repository with the authors' targets, and with the candidate's."""
 
     authors: RepositoryProgram
-    theirs: RepositoryProgram
+    candidate: RepositoryProgram
     targets: tuple[str, ...]
 
     @classmethod
@@ -49,7 +49,7 @@ class Versions:
         beside = {path: data for path, data in parts.repo.items() if path not in targets}
         return cls(
             authors=RepositoryProgram({**parts.repo, **parts.reference}),
-            theirs=RepositoryProgram({**beside, **{path: candidate[path] for path in targets if path in candidate}}),
+            candidate=RepositoryProgram({**beside, **{path: candidate[path] for path in targets if path in candidate}}),
             targets=tuple(targets),
         )
 
@@ -73,30 +73,31 @@ def fix(
     `passing`: the file and name of each interface that passes its hidden tests. If the interface's own code is wrong, the candidate's code of
     these stays, provided that it takes the same parameters and uses nothing that the fix changes.
     """
-    made = _fix(versions, file, path, written, piece, elsewhere, raising)
-    stays = {place for place in passing & _changed(made) if place != (file, *path[:1]) and _same_call(versions, place)}
-    if made.own is not Own.DIFFERENT or not path or not stays:
-        return made
+    whole = _fix(versions, file, path, written, piece, elsewhere, raising)
+    stays = {place for place in passing & _changed(whole) if place != (file, *path[:1]) and _same_call(versions, place)}
+    if whole.own is not Own.DIFFERENT or not path or not stays:
+        return whole
     besides = {
-        each: {*elsewhere.get(each, ()), *(name for at, name in stays if at == each)} for each in versions.targets
+        target: {*elsewhere.get(target, ()), *(name for at, name in stays if at == target)}
+        for target in versions.targets
     }
     less = _fix(versions, file, path, written, piece, besides, raising)
-    needs = versions.theirs.needs(sorted(stays), annotations=False)
-    used = {(each, name) for each, found in needs.items() for name in found.names}
-    return made if less.own is not Own.DIFFERENT or used & _changed(less) else less
+    needs = versions.candidate.needs(sorted(stays), annotations=False)
+    used = {(target, name) for target, found in needs.items() for name in found.names}
+    return whole if less.own is not Own.DIFFERENT or used & _changed(less) else less
 
 
-def _changed(made: Fix) -> set[tuple[str, str]]:
+def _changed(correction: Fix) -> set[tuple[str, str]]:
     """The file and name of everything that a fix changes."""
-    return {(each.file, name) for each in made.differences for name in each.names}
+    return {(each.file, name) for each in correction.differences for name in each.names}
 
 
 def _same_call(versions: Versions, place: tuple[str, str]) -> bool:
     """Whether the candidate's and the authors' definition exist and take the same parameters."""
     file, name = place
-    both = [source.definition(each.module(file).parsed, (name,)) for each in (versions.authors, versions.theirs)]
-    ours, theirs = (source.parameters(each) if each is not None else None for each in both)
-    return ours is not None and ours == theirs
+    both = [source.definition(each.module(file).parsed, (name,)) for each in (versions.authors, versions.candidate)]
+    right, own = (source.parameters(each) if each is not None else None for each in both)
+    return right is not None and right == own
 
 
 def _fix(
@@ -108,39 +109,39 @@ def _fix(
     elsewhere: Mapping[str, Set[str]],
     raising: Mapping[str, Set[int]],
 ) -> Fix:
-    reference, theirs = versions.authors.module(file), versions.theirs.module(file)
+    reference, candidate = versions.authors.module(file), versions.candidate.module(file)
     if reference.parsed.tree is None or (path and path[0] not in reference.names):
         return Fix(own=Own.DIFFERENT, code=written or reference.parsed.text, elsewhere={})
-    found = _compared(versions, versions.authors, file, path, elsewhere, raising)
-    own = _own(found, reference, theirs, path)
+    differences = _compared(versions, versions.authors, file, path, elsewhere, raising)
+    own = _own(differences, reference, candidate, path)
     if own is Own.SAME:
-        return _with_code(own, found, file)
+        return _with_code(own, differences, file)
     if not path:
-        return replace(_with_code(own, found, file), code=written or reference.parsed.text)
+        return replace(_with_code(own, differences, file), code=written or reference.parsed.text)
     if not written:
-        return _with_code(own, found, file)
-    given = source.parse(written.encode(errors="replace"))
-    statements = statements_of(given, package_of(file))
-    if piece or not any(path[0] in each.binds for each in statements):
-        return _beside_piece(_with_code(own, found, file), path, written)
+        return _with_code(own, differences, file)
+    parsed = source.parse(written.encode(errors="replace"))
+    statements = statements_of(parsed, package_of(file))
+    if piece or not any(path[0] in one.binds for one in statements):
+        return _beside_piece(_with_code(own, differences, file), path, written)
     laid = RepositoryProgram(versions.authors.files, {file: _laid(reference, statements)})
-    found = _compared(versions, laid, file, path, elsewhere, raising)
-    made = _with_code(_own(found, laid.module(file), theirs, path), found, file)
-    shown = next((each.shown for each in found if each.file == file), ())
-    verbatim = [each.program for each in shown] == [each.program for each in statements] and not found[0].postponed
-    return replace(made, code=written) if verbatim else made
+    differences = _compared(versions, laid, file, path, elsewhere, raising)
+    correction = _with_code(_own(differences, laid.module(file), candidate, path), differences, file)
+    shown = next((one.shown for one in differences if one.file == file), ())
+    verbatim = [one.program for one in shown] == [one.program for one in statements] and not differences[0].postponed
+    return replace(correction, code=written) if verbatim else correction
 
 
 def raised_on_import(cases: Sequence[Case], files: Collection[str]) -> dict[str, set[int]]:
     """The lines of `files` at which an import of the candidate raised, by file."""
-    found: dict[str, set[int]] = {}
+    lines: dict[str, set[int]] = {}
     for case in cases:
         for frame in case.exception.frames if case.exception is not None else ():
             if match := _ON_IMPORT.match(frame):
                 meant = [file for file in files if f"/{match['file']}".endswith(f"/{file}")]
                 if meant:
-                    found.setdefault(max(meant, key=len), set()).add(int(match["line"]))
-    return found
+                    lines.setdefault(max(meant, key=len), set()).add(int(match["line"]))
+    return lines
 
 
 def _compared(
@@ -154,15 +155,15 @@ def _compared(
     """The differences of the needed code, by file, starting with `file`."""
     names = list(path[:1]) or sorted(authors.module(file).names - {"*"})
     roots = [(file, name) for name in names] + list(_raising(versions, authors, raising))
-    found = list(_differences(versions, authors, roots, elsewhere, raising, annotations=False))
-    own = next((each for each in found if each.file == file), None)
+    differences = list(_differences(versions, authors, roots, elsewhere, raising, annotations=False))
+    own = next((one for one in differences if one.file == file), None)
     # Definitions are shown with the names of their annotations
     if own is not None and any(name in own.names for name in names):
-        found = list(_differences(versions, authors, roots, elsewhere, raising, annotations=True))
-    if not found:
-        both = (authors.module(file), versions.theirs.module(file))
-        found = [each for each in [remaining(*both)] if each]
-    return tuple(sorted(found, key=lambda each: (each.file != file, each.file)))
+        differences = list(_differences(versions, authors, roots, elsewhere, raising, annotations=True))
+    if not differences:
+        both = (authors.module(file), versions.candidate.module(file))
+        differences = [one for one in [remaining(*both)] if one]
+    return tuple(sorted(differences, key=lambda one: (one.file != file, one.file)))
 
 
 def _raising(
@@ -178,10 +179,10 @@ def _raising(
         yield from _not_importable(versions, authors, file)
         if file not in versions.targets:
             continue
-        ours, theirs = authors.module(file), versions.theirs.module(file)
-        known = {each.program for each in ours.statements}
-        for statement in theirs.statements:
-            names = missing(statement, ours, theirs)
+        right, own = authors.module(file), versions.candidate.module(file)
+        known = {each.program for each in right.statements}
+        for statement in own.statements:
+            names = missing(statement, right, own)
             if statement.program in known and any(statement.line <= line <= statement.last_line for line in lines):
                 names |= statement.binds | statement.now
             yield from ((file, name) for name in sorted(names))
@@ -189,11 +190,11 @@ def _raising(
 
 def _not_importable(versions: Versions, authors: RepositoryProgram, file: str) -> Iterator[tuple[str, str]]:
     """The file and name of everything that a file imports from targets and that only the authors' bind."""
-    for statement in versions.theirs.module(file).statements:
+    for statement in versions.candidate.module(file).statements:
         origin = authors.origin(file, statement)
         if origin is not None and origin[0] in versions.targets:
-            theirs = versions.theirs.module(origin[0])
-            if theirs.names.isdisjoint({origin[1], "*"}):
+            candidate = versions.candidate.module(origin[0])
+            if candidate.names.isdisjoint({origin[1], "*"}):
                 yield origin
 
 
@@ -207,56 +208,59 @@ def _differences(
     annotations: bool,
 ) -> Iterator[TargetDifference]:
     needs = authors.needs(roots, annotations=annotations, elsewhere=elsewhere)
-    for each in versions.targets:
-        if each in needs:
-            found = difference(
-                authors.module(each),
-                versions.theirs.module(each),
-                needs[each],
-                raising=raising.get(each, frozenset()),
+    for target in versions.targets:
+        if target in needs:
+            comparison = difference(
+                authors.module(target),
+                versions.candidate.module(target),
+                needs[target],
+                raising=raising.get(target, frozenset()),
             )
-            if found:
-                yield found
+            if comparison:
+                yield comparison
 
 
-def _own(found: Sequence[TargetDifference], authors: ProgramModule, theirs: ProgramModule, path: Sequence[str]) -> Own:
-    differing = {name for each in found if each.file == authors.file for name in each.names}
+def _own(
+    differences: Sequence[TargetDifference], authors: ProgramModule, candidate: ProgramModule, path: Sequence[str]
+) -> Own:
+    differing = {name for each in differences if each.file == authors.file for name in each.names}
     if not path:
-        return Own.DIFFERENT if any(each.file == authors.file for each in found) else Own.SAME
+        return Own.DIFFERENT if any(each.file == authors.file for each in differences) else Own.SAME
     if path[0] not in differing:
         return Own.SAME
-    same = source.same(source.definition(authors.parsed, path), source.definition(theirs.parsed, path))
+    same = source.same(source.definition(authors.parsed, path), source.definition(candidate.parsed, path))
     return Own.REST_OF_CLASS if len(path) > 1 and same else Own.DIFFERENT
 
 
-def _with_code(own: Own, found: tuple[TargetDifference, ...], file: str) -> Fix:
-    code = {each.file: each.code() for each in found if each.shown}
-    return Fix(own=own, code=code.pop(file, ""), elsewhere=code, differences=found)
+def _with_code(own: Own, differences: tuple[TargetDifference, ...], file: str) -> Fix:
+    code = {each.file: each.code() for each in differences if each.shown}
+    return Fix(own=own, code=code.pop(file, ""), elsewhere=code, differences=differences)
 
 
-def _beside_piece(made: Fix, path: Sequence[str], written: str) -> Fix:
+def _beside_piece(correction: Fix, path: Sequence[str], written: str) -> Fix:
     """The author's piece of a definition, with the other code that it needs."""
     rest = tuple(
-        replace(each, shown=tuple(one for one in each.shown if path[0] not in one.binds)) for each in made.differences
+        replace(comparison, shown=tuple(one for one in comparison.shown if path[0] not in one.binds))
+        for comparison in correction.differences
     )
-    code = {each.file: each.code() for each in rest if each.shown}
-    return replace(made, code=written, elsewhere=code)
+    code = {comparison.file: comparison.code() for comparison in rest if comparison.shown}
+    return replace(correction, code=written, elsewhere=code)
 
 
 def _laid(reference: ProgramModule, written: Sequence[Statement]) -> ProgramModule:
     """The reference, with statements replaced by those of a correction with the same names."""
     statements = list(reference.statements)
-    programs = {each.program for each in statements}
-    defined = {name for each in written if not each.program.startswith("import ") for name in each.binds}
+    programs = {statement.program for statement in statements}
+    defined = {name for statement in written if not statement.program.startswith("import ") for name in statement.binds}
     at = next((index for index, old in enumerate(statements) if old.binds & defined), len(statements))
-    for each in written:
-        imports = each.program.startswith("import ")
-        same = [index for index, old in enumerate(statements) if old.binds & each.binds]
-        if imports and each.program in programs and len(same) == 1:
+    for statement in written:
+        imports = statement.program.startswith("import ")
+        same = [index for index, old in enumerate(statements) if old.binds & statement.binds]
+        if imports and statement.program in programs and len(same) == 1:
             continue
         if same:
             at = same[0]
         statements = [old for index, old in enumerate(statements) if index not in same]
-        statements.insert(0 if imports else min(at, len(statements)), each)
+        statements.insert(0 if imports else min(at, len(statements)), statement)
         at += 1
     return replace(reference, statements=tuple(statements))

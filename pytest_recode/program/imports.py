@@ -24,7 +24,7 @@ def imported_from(node: ast.ImportFrom, package: str) -> str | None:
         return node.module or ""
     dots = "." * node.level
     try:
-        found = resolve_name(f"{dots}{node.module or ''}", f"{_ROOT}.{package}".rstrip("."))
+        name = resolve_name(f"{dots}{node.module or ''}", f"{_ROOT}.{package}".rstrip("."))
     except ImportError:
         return None
-    return found.removeprefix(_ROOT).removeprefix(".")
+    return name.removeprefix(_ROOT).removeprefix(".")

@@ -12,13 +12,13 @@ def module_of(target: str) -> str:
 
 def file_of(interface: str, targets: Sequence[str]) -> str | None:
     """The target that defines `interface`, or None: the one with the longest matching module."""
-    found = None
+    file = None
     for target in targets:
         module = module_of(target)
         within = target.endswith(".py") and (interface == module or interface.startswith(f"{module}."))
-        if within and (found is None or len(module) > len(module_of(found))):
-            found = target
-    return found
+        if within and (file is None or len(module) > len(module_of(file))):
+            file = target
+    return file
 
 
 def path_within(interface: str, target: str) -> tuple[str, ...]:

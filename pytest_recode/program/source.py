@@ -39,7 +39,7 @@ SYNTAX = "correct the syntax of {file}: until then, nothing in it runs"
 
 def parse(data: bytes | None) -> FileVersion:
     """Parse a file of a candidate. Every kind of invalid Python becomes a `problem`. Callers must not change the tree."""
-    return _kept(data) if data is None or len(data) <= SMALL else _parse(data)
+    return _parse_small(data) if data is None or len(data) <= SMALL else _parse(data)
 
 
 def _parse(data: bytes | None) -> FileVersion:
@@ -65,7 +65,7 @@ def _parse(data: bytes | None) -> FileVersion:
         return FileVersion(text=text, tree=None, problem=f"does not parse: {type(error).__name__}", remedy=SYNTAX)
 
 
-_kept = lru_cache(maxsize=32)(_parse)
+_parse_small = lru_cache(maxsize=32)(_parse)
 
 
 def tree_of(code: bytes | str) -> ast.Module | None:
@@ -81,58 +81,60 @@ def tree_of(code: bytes | str) -> ast.Module | None:
 def definition(source: FileVersion, path: Sequence[str]) -> Definition | None:
     """The function or class at `path` ("Class", "method"); the last one of that name wins, as in Python."""
     body: Sequence[ast.stmt] = source.tree.body if source.tree is not None else ()
-    found: Definition | None = None
+    innermost: Definition | None = None
     for name in path:
-        found = None
+        innermost = None
         for node in statements(body):
             if isinstance(node, Definition) and node.name == name:
-                found = node
-        if found is None:
+                innermost = node
+        if innermost is None:
             return None
-        body = found.body
-    return found
+        body = innermost.body
+    return innermost
 
 
 def parameters(node: Definition) -> tuple[Parameter, ...] | None:
     """The parameters of a function, or of a class's `__init__` without `self`; None if a decorator or a base may define that."""
     if isinstance(node, ast.ClassDef):
-        inits = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
+        inits = [method for method in node.body if isinstance(method, ast.FunctionDef) and method.name == "__init__"]
         if inits:
             return (parameters(inits[-1]) or ())[1:]
         return None if node.decorator_list or node.bases else ()
     arguments = node.args
     positional = [*arguments.posonlyargs, *arguments.args]
-    defaults = [None] * (len(positional) - len(arguments.defaults)) + [_text(each) for each in arguments.defaults]
+    defaults = [None] * (len(positional) - len(arguments.defaults)) + [
+        _text(argument) for argument in arguments.defaults
+    ]
     kinds = ["positional only"] * len(arguments.posonlyargs) + ["positional"] * len(arguments.args)
-    found = [Parameter(arg.arg, kind, value) for arg, kind, value in zip(positional, kinds, defaults, strict=True)]
+    listed = [Parameter(arg.arg, kind, value) for arg, kind, value in zip(positional, kinds, defaults, strict=True)]
     if arguments.vararg:
-        found.append(Parameter(arguments.vararg.arg, "*", None))
+        listed.append(Parameter(arguments.vararg.arg, "*", None))
     for arg, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        found.append(Parameter(arg.arg, "keyword", None if value is None else _text(value)))
+        listed.append(Parameter(arg.arg, "keyword", None if value is None else _text(value)))
     if arguments.kwarg:
-        found.append(Parameter(arguments.kwarg.arg, "**", None))
-    return tuple(found)
+        listed.append(Parameter(arguments.kwarg.arg, "**", None))
+    return tuple(listed)
 
 
 def borrowed(source: FileVersion, node: ast.AST) -> set[str]:
     """The names that `node` calls and `source` imports, by their original names: `from a import b as c; c()` borrows "b"."""
     imported: dict[str, str] = {}
-    for each in ast.walk(source.tree) if source.tree is not None else ():
-        if isinstance(each, ast.ImportFrom):
-            imported.update({alias.asname or alias.name: alias.name for alias in each.names})
-        elif isinstance(each, ast.Import):
-            imported.update({alias.asname or alias.name.partition(".")[0]: "" for alias in each.names})
-    found = set()
-    for each in ast.walk(node):
-        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name):
-            found.add(imported.get(each.func.id, ""))
-        elif isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute):
-            root: ast.expr = each.func
+    for inner in ast.walk(source.tree) if source.tree is not None else ():
+        if isinstance(inner, ast.ImportFrom):
+            imported.update({alias.asname or alias.name: alias.name for alias in inner.names})
+        elif isinstance(inner, ast.Import):
+            imported.update({alias.asname or alias.name.partition(".")[0]: "" for alias in inner.names})
+    names = set()
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name):
+            names.add(imported.get(inner.func.id, ""))
+        elif isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute):
+            root: ast.expr = inner.func
             while isinstance(root, ast.Attribute):
                 root = root.value
             if isinstance(root, ast.Name) and root.id in imported:
-                found.add(each.func.attr)
-    return found - {""}
+                names.add(inner.func.attr)
+    return names - {""}
 
 
 def same(one: ast.AST | None, other: ast.AST | None) -> bool:
@@ -145,13 +147,13 @@ def bound(node: ast.stmt) -> list[str]:
     if isinstance(node, Definition):
         return [node.name]
     names = []
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store | ast.Del):
-            names.append(each.id)
-        elif isinstance(each, Definition):
-            names.append(each.name)
-        elif isinstance(each, ast.alias):
-            names.append(each.asname or each.name.partition(".")[0])
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store | ast.Del):
+            names.append(inner.id)
+        elif isinstance(inner, Definition):
+            names.append(inner.name)
+        elif isinstance(inner, ast.alias):
+            names.append(inner.asname or inner.name.partition(".")[0])
     return names
 
 

@@ -71,15 +71,15 @@ def statements_of(parsed: FileVersion, package: str = "") -> tuple[Statement, ..
     """The statements of a module in `package`; () if it does not parse."""
     body = parsed.tree.body if parsed.tree is not None and len(parsed.tree.body) <= MOST else []
     lines = parsed.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    found: list[Statement] = []
+    statements: list[Statement] = []
     for at, node in enumerate(body):
         beside = body[max(at - 1, 0) : at] + body[at + 1 : at + 2]
         segment = _segment(lines, node, beside)
         if isinstance(node, ast.Import | ast.ImportFrom):
-            found += _imports(node, segment, package)
+            statements += _imports(node, segment, package)
         else:
-            found.append(_statement(node, segment))
-    return tuple(found)
+            statements.append(_statement(node, segment))
+    return tuple(statements)
 
 
 def postpones_annotations(parsed: FileVersion) -> bool:
@@ -94,11 +94,11 @@ def postpones_annotations(parsed: FileVersion) -> bool:
 
 def effective(statements: Sequence[Statement], name: str, without: Set[int] = frozenset()) -> tuple[Statement, ...]:
     """The statements that determine the value of `name` after all of `statements`; those at the indices `without` count as removed."""
-    found: list[Statement] = []
+    in_effect: list[Statement] = []
     for index, statement in enumerate(statements):
         if name in statement.binds and index not in without:
-            found = [statement] if statement.overwrites(name) else [*found, statement]
-    return tuple(found)
+            in_effect = [statement] if statement.overwrites(name) else [*in_effect, statement]
+    return tuple(in_effect)
 
 
 def _statement(node: ast.stmt, segment: str) -> Statement:
@@ -107,19 +107,19 @@ def _statement(node: ast.stmt, segment: str) -> Statement:
     try:
         text = ast.unparse(ast.Module(body=[node], type_ignores=[]))
         evaluated.walk(symtable.symtable("from __future__ import annotations\n" + text, "module", "exec"), now=True)
-        if any(isinstance(each, _ANNOTATED) for each in ast.walk(node)):
+        if any(isinstance(inner, _ANNOTATED) for inner in ast.walk(node)):
             everything.walk(symtable.symtable(text, "module", "exec"), now=True)
         evaluated.binds.discard("annotations")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        for each in ast.walk(node):
-            if isinstance(each, ast.Name):
-                evaluated.now.add(each.id)
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Name):
+                evaluated.now.add(inner.id)
         evaluated.binds.update(source.bound(node))
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         evaluated.now.add(node.target.id)
     if (evaluated.now | evaluated.later) & _DYNAMIC:
-        texts = (each.value for each in ast.walk(node) if isinstance(each, ast.Constant))
-        evaluated.later.update(each for each in texts if isinstance(each, str) and each.isidentifier())
+        texts = (inner.value for inner in ast.walk(node) if isinstance(inner, ast.Constant))
+        evaluated.later.update(inner for inner in texts if isinstance(inner, str) and inner.isidentifier())
     used = evaluated.now | evaluated.later
     return Statement(
         node=node,
