@@ -8,7 +8,7 @@ they are code of level L4, at which the reference may be shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
@@ -114,15 +114,16 @@ def audited(
         fields: dict[str, Any] = {}
         for name in WORDS:
             words = visible(getattr(item, name))
-            passages = _found(name, words, hidden, known, style)
-            fields[name] = _without(words, passages.spans)
+            leaks = _leaks(words, hidden, known)
+            spans = leaks.spans(name, style)
+            fields[name] = _without(words, spans)
             total += len(tokenised(words))
-            cut += len(passages.spans)
-            no_text += len(passages.no_text)
-            reference_tokens += _tokens(passages.reference)
-            tests_tokens += _tokens(passages.tests)
-            reference_run = max(reference_run, passages.reference.longest)
-            tests_run = max(tests_run, passages.tests.longest)
+            cut += len(spans)
+            no_text += len([what for what, _ in leaks.problems if what == NO_LANGUAGE])
+            reference_tokens += _tokens(leaks.reference)
+            tests_tokens += _tokens(leaks.tests)
+            reference_run = max(reference_run, leaks.reference.longest)
+            tests_run = max(tests_run, leaks.tests.longest)
         shown.append(replace(item, **fields))
     return tuple(shown), Audit(
         reference_run=reference_run,
@@ -135,29 +136,31 @@ def audited(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    """What the audit found in one field. `spans` are cut; `no_text` are those of them that are no natural language."""
+class _Leaks:
+    """What one field repeats, and its passages that are a problem, each with the reason."""
 
     reference: Repeated
     tests: Repeated
-    no_text: Sequence[Span]
-    spans: Sequence[Span]
+    problems: Sequence[tuple[str, Span]]
+
+    def spans(self, field: str, style: Style) -> list[Span]:
+        """The passages to cut from the field."""
+        allowed = {REFERENCE, *((TESTS, TEST_NAME) if style.test_output else ())}
+        free = allowed if field in style.may_have_code else ()
+        return _joined([span for what, span in self.problems if what not in free])
 
 
-def _found(name: str, words: str, hidden: Secrets, known: Sequence[Sequence[str]], style: Style) -> _Found:
-    reference = repeated(words, hidden.reference, known)
-    tests = repeated(words, hidden.tests, known)
-    free = name in style.may_have_code
-    no_text = _joined([*no_language(words, known)])
-    spans = _joined(
-        [
-            *(() if free else reference.spans),
-            *(() if free and style.test_output else (*tests.spans, *named(words, hidden.names, known))),
-            *no_text,
-            *_categories(words),
-        ]
-    )
-    return _Found(reference=reference, tests=tests, no_text=no_text, spans=spans)
+def _leaks(words: str, hidden: Secrets, known: Sequence[Sequence[str]]) -> _Leaks:
+    reference, tests = repeated(words, hidden.reference, known), repeated(words, hidden.tests, known)
+    spans: dict[str, Iterable[Span]] = {
+        REFERENCE: reference.spans,
+        TESTS: tests.spans,
+        TEST_NAME: named(words, hidden.names, known),
+        NO_LANGUAGE: _joined([*no_language(words, known)]),
+        CATEGORY: (Span(match.start(), match.end(), 1) for match in _CATEGORY.finditer(words)),
+    }
+    problems = [(what, span) for what, its in spans.items() for span in its]
+    return _Leaks(reference=reference, tests=tests, problems=problems)
 
 
 def no_language(text: str, known: Sequence[Sequence[str]]) -> Iterator[Span]:
@@ -192,10 +195,9 @@ def cuts(
     for item in items:
         for name in WORDS:
             words = visible(getattr(item, name))
-            spans = _found(name, words, hidden, known, style).spans
-            why = [*_faults(words, hidden, known), *((CATEGORY, each) for each in _categories(words))] if spans else []
-            for span in spans:
-                reasons = [what for what, each in why if _overlap(span, each)]
+            leaks = _leaks(words, hidden, known)
+            for span in leaks.spans(name, style):
+                reasons = [what for what, each in leaks.problems if _overlap(span, each)]
                 passages.append(
                     CutPassage(
                         interface=item.interface,
@@ -219,10 +221,11 @@ def faults(hidden: Secrets, candidate: Files) -> Callable[[str], tuple[str, ...]
     """A function that returns the reasons for which a text would be cut, as predicates."""
     known = _known(hidden, candidate)
 
-    def found(words: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(what for what, _ in _faults(visible(words), hidden, known)))
+    def reasons(words: str) -> tuple[str, ...]:
+        problems = _leaks(visible(words), hidden, known).problems
+        return tuple(dict.fromkeys(what for what, _ in problems if what != CATEGORY))
 
-    return found
+    return reasons
 
 
 def leaks_of(parts: Parts) -> tuple[str, ...]:
@@ -235,10 +238,10 @@ def leaks_of(parts: Parts) -> tuple[str, ...]:
     for interface, fields in (parts.feedback or {}).items():
         for name in WORDS:
             words = visible(fields.get(name, ""))
-            for what, span in _faults(words, hidden, hidden.brief):
-                lines.append(
-                    f"feedback.yaml: {interface}.{name} {what}, which will be cut: {_on_one_line(words, span)!r}"
-                )
+            for what, span in _leaks(words, hidden, hidden.brief).problems:
+                if what != CATEGORY:
+                    passage = _on_one_line(words, span)
+                    lines.append(f"feedback.yaml: {interface}.{name} {what}, which will be cut: {passage!r}")
         correction = fields.get("correction", "")
         for span in named(correction, hidden.names):
             passage = _on_one_line(correction, span)
@@ -250,22 +253,9 @@ def _on_one_line(text: str, span: Span) -> str:
     return " ".join(text[span.start : span.end].split())
 
 
-def _faults(words: str, hidden: Secrets, known: Sequence[Sequence[str]]) -> Iterator[tuple[str, Span]]:
-    """Yield each problem of a text with its passage."""
-    for what, theirs in ((REFERENCE, hidden.reference), (TESTS, hidden.tests)):
-        yield from ((what, span) for span in repeated(words, theirs, known).spans)
-    yield from ((TEST_NAME, span) for span in named(words, hidden.names, known))
-    yield from ((NO_LANGUAGE, span) for span in no_language(words, known))
-
-
 def visible(words: str) -> str:
     """The text without invisible characters, which could separate the characters of a secret, or encode one."""
     return words if words.isascii() else _UNSEEN.sub(lambda match: match["needed"] or "", words)
-
-
-def _categories(words: str) -> Iterator[Span]:
-    for match in _CATEGORY.finditer(words):
-        yield Span(match.start(), match.end(), 1)
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:

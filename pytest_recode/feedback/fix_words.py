@@ -5,7 +5,6 @@ Sentences contain only names and line numbers, mostly the candidate's, so that l
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence, Set
 
 from pytest_recode.program.differences import Reason, Removal, TargetDifference
@@ -92,17 +91,18 @@ def _removals(correction: Fix) -> list[tuple[TargetDifference, Removal]]:
     return [(difference, one) for difference in correction.differences for one in difference.removals][:MOST]
 
 
+_EFFECTS = {
+    Reason.AGAIN: "change{s} what `{name}` is",
+    Reason.HIDES: "give{s} Python's own name `{name}` another meaning",
+    Reason.RAISES: "raise{s} on import",
+    Reason.RUNS: "run{s} on import",
+}
+
+
 def _removal(file: str, one: Removal) -> str:
-    lines = f"{one.lines} of {file}"
-    verb = "" if one.lines.startswith("lines") else "s"
-    if one.reason is Reason.AGAIN:
-        what = "delete" if isinstance(one.statement.node, ast.Delete) else "bind"
-        return f"{lines} {what}{verb} `{one.name}`" + (" too" if what == "bind" else "")
-    if one.reason is Reason.HIDES:
-        return f"{lines} give{verb} Python's own name `{one.name}` another meaning"
-    if one.reason is Reason.RAISES:
-        return f"{lines} raise{verb} on import"
-    return f"{lines} run{verb} on import" + (f" and may change `{one.name}`" if one.name else "")
+    effect = _EFFECTS[one.reason].format(s="" if one.lines.startswith("lines") else "s", name=one.name)
+    changes = f" and may change `{one.name}`" if one.reason is Reason.RUNS and one.name else ""
+    return f"{one.lines} of {file} {effect}{changes}"
 
 
 def _removing(file: str, one: Removal) -> str:

@@ -6,7 +6,6 @@ read, never its id or its message.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -193,8 +192,6 @@ def _correction(item: FeedbackItem, targets: Sequence[str], candidate: Files, pr
         if part is CorrectionPart.WHOLE:
             code, above = new(code, file, item.interface, printed)
             lines += _above(above)
-        if more := _also_used(code, path_within(item.interface, file)):
-            lines.append(f"The correction also defines {listed(more)}, which it uses.")
         if code:
             lines += [f"Correction of {item.interface}, in {file}{part}:", "", _indented(code)]
     for path, whole in item.elsewhere.items():
@@ -208,19 +205,6 @@ def _correction(item: FeedbackItem, targets: Sequence[str], candidate: Files, pr
 def _above(names: Mapping[str, Sequence[str]]) -> list[str]:
     """Where the text has definitions that belong to a correction and are not printed again."""
     return [f"Part of this correction is above, with that of {owner}: {listed(its)}." for owner, its in names.items()]
-
-
-def _also_used(correction: str, path: Sequence[str]) -> list[str]:
-    """The names that a correction binds and uses beside its interface, without imports; [] if it does not define the interface."""
-    parsed = source.parse(correction.encode())
-    if parsed.tree is None or source.definition(parsed, path[:1]) is None:
-        return []
-    used = {node.id for node in ast.walk(parsed.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    kinds = source.Definition | ast.Assign | ast.AnnAssign
-    names = (
-        name for node in source.statements(parsed.tree.body) if isinstance(node, kinds) for name in source.bound(node)
-    )
-    return [name for name in dict.fromkeys(names) if name in used and name != path[0]]
 
 
 def _exception(exception: Exc, times: int = 1, *, alike: bool = True) -> list[str]:

@@ -10,7 +10,7 @@ from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
 from pytest_recode.feedback.audit import secrets_of
 from pytest_recode.feedback.causes import advice_in_words
 from pytest_recode.feedback.creation import written
-from pytest_recode.feedback.derived import Derivation, derivations, derive
+from pytest_recode.feedback.derived import Derivation, derivations
 from pytest_recode.feedback.levels import render
 from pytest_recode.feedback.model_answers import WORDS, Style, words_only
 from pytest_recode.models import Model, Usage
@@ -34,31 +34,22 @@ def researcher(task: Task, parts: Parts, model: Model | None = None, style: Styl
 
 def unaudited(task: Task, parts: Parts, turn: Turn) -> tuple[FeedbackItem, ...]:
     """The items of the researcher without a model, before the audit: for the task's author."""
-    if parts.feedback is None:
-        return derive(task, parts, turn.targets, turn.verdict)
-    return drafted(task, parts, turn, parts.feedback)
+    return drafted(task, parts, turn, parts.feedback or {})
 
 
-def from_task(task: Task, parts: Parts, words: Mapping[str, Mapping[str, str]]) -> Researcher:
+def derived(task: Task, parts: Parts) -> Researcher:
+    """Feedback that is only derived."""
+    return from_task(task, parts, {}, "derived")
+
+
+def from_task(task: Task, parts: Parts, words: Mapping[str, Mapping[str, str]], source: str = "task") -> Researcher:
     """The author's text for each failing interface; missing fields are derived."""
 
     hidden = secrets_of(parts, task.oracle)
 
     def answer(turns: Sequence[Turn], level: int) -> Feedback:
         turn = turns[-1]
-        return written(task, hidden(), turn, level, drafted(task, parts, turn, words), "task")
-
-    return answer
-
-
-def derived(task: Task, parts: Parts) -> Researcher:
-    """Feedback that is only derived."""
-
-    hidden = secrets_of(parts, task.oracle)
-
-    def answer(turns: Sequence[Turn], level: int) -> Feedback:
-        turn = turns[-1]
-        return written(task, hidden(), turn, level, derive(task, parts, turn.targets, turn.verdict), "derived")
+        return written(task, hidden(), turn, level, drafted(task, parts, turn, words), source)
 
     return answer
 

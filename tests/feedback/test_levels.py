@@ -259,12 +259,6 @@ def mean(values):
 """
 
 
-def test_a_correction_with_further_definitions_says_that_it_uses_them() -> None:
-    more = "The correction also defines `LIMIT` and `_total`, which it uses.\nCorrection of stats.mean, in stats.py:\n"
-    assert more in said(4, items=(replace(ITEM, correction=WITH_MORE),))
-    assert "also defines" not in said(3, items=(replace(ITEM, correction=WITH_MORE),))
-
-
 DEVIATION = """\
 from tools import centre
 
@@ -312,10 +306,3 @@ def test_of_code_for_another_file_only_what_is_new_is_printed() -> None:
     text = said(4, *cases, items=tuple(items))
     assert [each.interface for each in corrections(text) if each.file == "tools.py"] == ["stats.mean"]
     assert text.endswith("Part of this correction is above, with that of stats.mean: `EPSILON`.\n")
-
-
-@pytest.mark.parametrize(
-    "code", ["total = 1\nreturn total", "def other(): ...", "def mean(values):\n    x = 1\n    return x", "f("]
-)
-def test_of_any_other_correction_nothing_more_is_said(code: str) -> None:
-    assert "also defines" not in said(4, items=(replace(ITEM, correction=code),))
