@@ -6,7 +6,7 @@ import ast
 
 from pytest_recode.program import source
 from pytest_recode.program.differences import TargetDifference
-from pytest_recode.program.statements import statements_of
+from pytest_recode.program.statements import postpones_annotations, statements_of
 
 Printed = dict[tuple[str, str], str]
 """By file and program of a definition: the interface with whose correction it is printed."""
@@ -18,7 +18,8 @@ def new(code: str, file: str, interface: str, printed: Printed) -> tuple[str, di
     Adds to `printed`.
     """
     fresh, above = [], dict[str, list[str]]()
-    for statement in statements_of(source.parse(code.encode(errors="replace"))):
+    parsed = source.parse(code.encode(errors="replace"))
+    for statement in statements_of(parsed):
         place = (file, statement.program)
         if not statement.binds or isinstance(statement.node, ast.Import | ast.ImportFrom):
             fresh.append(statement)
@@ -30,4 +31,5 @@ def new(code: str, file: str, interface: str, printed: Printed) -> tuple[str, di
     if not above:
         return code, above
     imports = all(isinstance(each.node, ast.Import | ast.ImportFrom) for each in fresh)
-    return "" if imports else TargetDifference(file=file, shown=tuple(fresh)).code(), above
+    rest = TargetDifference(file=file, shown=tuple(fresh), postponed=postpones_annotations(parsed))
+    return "" if imports else rest.code(), above
