@@ -51,6 +51,7 @@ def pytest_load_initial_conftests(
         # `python -m pytest` in a task puts the task on the path, where its files could replace any library
         sys.path[:] = [path for path in sys.path if path not in ("", ".", str(here))]
     options.check_names(parser, args)
+    options.check_ini_names(early_config)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -73,6 +73,27 @@ def check_names(parser: pytest.Parser, args: Sequence[str]) -> None:
             raise pytest.UsageError(f"{flag}: no such option{meant}; pytest --help lists all of them")
 
 
+def check_ini_names(config: pytest.Config) -> None:
+    """The same for a key of the ini file, which pytest itself only warns of, or ignores."""
+    known = [option.ini for option in OPTIONS.values()]
+    for key in config.inicfg:
+        if key.startswith("recode_") and key not in known and not _is_ini_key(config, key):
+            from difflib import get_close_matches
+
+            near = get_close_matches(key.removeprefix("recode_"), [name.removeprefix("recode_") for name in known], 1)
+            meant = f" (did you mean recode_{near[0]}?)" if near else ""
+            raise pytest.UsageError(f"{config.inipath}: {key}: no such key{meant}; pytest --help lists all of them")
+
+
+def _is_ini_key(config: pytest.Config, key: str) -> bool:
+    """Whether another plugin has such a key."""
+    try:
+        config.getini(key)
+    except ValueError:
+        return False
+    return True
+
+
 def given(config: pytest.Config) -> bool:
     """Whether the command line or the ini file sets any option of this plugin."""
     return any(_raw(config, option)[0] is not None for option in OPTIONS.values())

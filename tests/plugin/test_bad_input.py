@@ -127,7 +127,7 @@ CONFLICTS = [
     (("--recode-model=sim/novice", "--recode-with-paper"), ("--recode-with-paper", "--recode-no-paper")),
     (
         ("--recode-validate", "--recode-model=sim/novice"),
-        ("--recode-validate", "leave out --recode-model", "leave out --recode-validate"),
+        ("--recode-model", "no effect with --recode-validate", "calls no model", "leave one of the two out"),
     ),
     (("--recode-validate", "--recode-fail-under=3"), ("--recode-fail-under", "--recode-validate", "leave")),
     (
@@ -446,3 +446,26 @@ def test_paths_with_spaces_and_non_ascii_names(make_task: MakeTask, recode: Run,
     root.rename(root.parent / "größte Aufgabe — 研究")
     result = recode(workers, "-v", "--recode-agent=reference", "--recode-out=Ergebnis mit Leerzeichen ö")
     result.assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("key", "named"),
+    [
+        ("recode_turn", ("recode_turn:", "no such key (did you mean recode_turns?)", "pytest --help")),
+        ("recode_qqq", ("recode_qqq:", "no such key;", "pytest --help")),
+    ],
+)
+def test_an_unknown_key_of_the_ini_file_is_one_line(
+    pytester: pytest.Pytester, recode: Run, key: str, named: tuple[str, ...]
+) -> None:
+    pytester.makeini(f"[pytest]\n{key} = 3\n")
+    result = recode()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert_line("\n".join(result.errlines), "tox.ini", *named)
+
+
+def test_a_key_of_another_plugin_is_its_own(pytester: pytest.Pytester, recode: Run) -> None:
+    pytester.makeini("[pytest]\nrecode_extra = 3\n")
+    pytester.makeconftest("def pytest_addoption(parser):\n    parser.addini('recode_extra', 'of another plugin')\n")
+    pytester.makepyfile("def test_one():\n    pass\n")
+    recode().assert_outcomes(passed=1)
