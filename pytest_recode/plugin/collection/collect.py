@@ -129,12 +129,12 @@ class Manifest(pytest.File):
         shown = (settings, replace(settings, paper=False)) if settings.ablation else (settings,)
         for model in settings.models or (None,):
             for policy in settings.feedbacks:
-                for each in shown:
-                    suffix = "" if each.paper or not settings.ablation else "-no-paper"
+                for own in shown:
+                    suffix = "" if own.paper or not settings.ablation else "-no-paper"
                     for attempt in range(1, settings.attempts + 1):
                         name = f"{model or settings.agent}-{policy}{suffix}" + (f"-{attempt}" if attempt > 1 else "")
                         facts = {"model": model, "policy": policy, "attempt": attempt}
-                        yield self._item(EpisodeItem, f"{prefix}episode[{name}]", task=task, settings=each, **facts)
+                        yield self._item(EpisodeItem, f"{prefix}episode[{name}]", task=task, settings=own, **facts)
 
     def _replays(self, task: Task, prefix: str, settings: Settings) -> Iterator[pytest.Item]:
         for replay in run_of(self.config).replays:

@@ -293,7 +293,7 @@ class ValidateItem(RecodeItem):
         try:
             with self.timer.working(self.seconds), interrupts_first():
                 settings = run.settings
-                found = validate(
+                result = validate(
                     check,
                     run.common_grader(self.task),
                     settings.seed,
@@ -316,7 +316,7 @@ class ValidateItem(RecodeItem):
         except BaseException:
             run.sandbox.drop()
             raise
-        facts |= validation_data(found)
+        facts |= validation_data(result)
         self.user_properties += [("recode_check", self.check), ("recode_seconds", facts["seconds"])]
-        if found.problem:
-            raise Unsolved(found.problem)
+        if result.problem:
+            raise Unsolved(result.problem)

@@ -45,25 +45,25 @@ _left_alone._pytest_duplicated = True  # type: ignore[attr-defined]  # pytest-fl
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
     """Make pytest-flakefinder skip recode items. It reads `item.function` of every item, which would fail."""
-    ours: list[Any] = [item for item in items if isinstance(item, TaskItem)]
+    task_items: list[Any] = [item for item in items if isinstance(item, TaskItem)]
     if not config.getoption("flake_finder_enable", False):
-        ours = []
-    for item in ours:
+        task_items = []
+    for item in task_items:
         item.function = _left_alone
     try:
         yield
     finally:
-        for item in ours:
+        for item in task_items:
             del item.function
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    given = [_given(config)]
+    options = [_given(config)]
     if config.getoption("flake_finder_enable", False):
-        given.append("--flake-finder")
+        options.append("--flake-finder")
     if config.pluginmanager.hasplugin("repeat") and config.getoption("count", 1) > 1:
-        given.append("--count")
-    return [f"recode: {option} applies to ordinary tests, {_LINE}" for option in given if option]
+        options.append("--count")
+    return [f"recode: {option} applies to ordinary tests, {_LINE}" for option in options if option]
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

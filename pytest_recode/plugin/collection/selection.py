@@ -50,11 +50,13 @@ def misspelt_domains(items: Sequence[pytest.Item]) -> list[str]:
 
 
 def _choices(key: str, value: object, known: Iterable[Any]) -> str:
-    choices = sorted((each for each in known if each not in ("", None)), key=lambda each: (str(type(each)), each))
+    choices = sorted(
+        (choice for choice in known if choice not in ("", None)), key=lambda choice: (str(type(choice)), choice)
+    )
     if not choices:
         return f"no selected task has a {key}: leave it out"
-    meant = guess(value, [each for each in choices if isinstance(each, str)]) if isinstance(value, str) else ""
-    return f"no task has this {key}{meant}: choose from {some_of([repr(each) for each in choices], _MOST_SHOWN)}"
+    meant = guess(value, [choice for choice in choices if isinstance(choice, str)]) if isinstance(value, str) else ""
+    return f"no task has this {key}{meant}: choose from {some_of([repr(choice) for choice in choices], _MOST_SHOWN)}"
 
 
 def unknown_in_keywords(expression: str, items: Sequence[pytest.Item]) -> list[str]:

@@ -34,12 +34,12 @@ _OUTPUT = "recode_shard"
 def listed(run: Run, task_format: Format, manifest: Path, tasks: Sequence[Task]) -> TaskList:
     """The list to which `tasks`, all tasks of `manifest`, belong."""
     root, known = run.config.rootpath, run.collected.task_lists
-    found = (
+    task_list = (
         of_directory(root, manifest, known)
         if task_format.single
         else of_manifest(root, manifest, [task.id for task in tasks])
     )
-    return known.setdefault(found.name, found)
+    return known.setdefault(task_list.name, task_list)
 
 
 def dealt(run: Run, task_format: Format, manifest: Path, tasks: Sequence[Task]) -> Callable[[Task, int], Shard | None]:
@@ -96,14 +96,14 @@ class ShardSelection:
     def __init__(self, run: Run, shard: Shard) -> None:
         self.run = run
         self.shard = shard
-        self._kept = 0
+        self._selected = 0
         self._fault = ""
         self._written = False
 
     @property
     def _empty(self) -> bool:
         """Whether the user selected items of tasks, and all of them are in other shards."""
-        return self._kept == 0 < self.run.collected.in_other_shards
+        return self._selected == 0 < self.run.collected.in_other_shards
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -115,10 +115,10 @@ class ShardSelection:
         self._count(sum(isinstance(item, TaskItem) for item in items), len(others))
         if self.run.worker is not None:
             output: Any = config
-            output.workeroutput[_OUTPUT] = (self._kept, len(others))
+            output.workeroutput[_OUTPUT] = (self._selected, len(others))
 
-    def _count(self, kept: int, others: int) -> None:
-        self._kept, self.run.collected.in_other_shards = kept, others
+    def _count(self, selected: int, others: int) -> None:
+        self._selected, self.run.collected.in_other_shards = selected, others
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:

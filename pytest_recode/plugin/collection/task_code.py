@@ -24,14 +24,14 @@ def directories(config: pytest.Config, paths: Collection[Path]) -> frozenset[Pat
     Imports nothing if there is no manifest nearby.
     """
     names = [name for offer in config.hook.pytest_recode_formats() for name in offer]
-    found: set[Path] = set()
+    claimed: set[Path] = set()
     for path in {path.resolve() for path in paths}:
         near = [path, *path.parents, *(path.glob("test*") if path.is_dir() else ())]
         for directory in near:
             for name in names:
                 if (directory / name).is_file():
-                    found.update(_of(config, directory / name, near))
-    return frozenset(found)
+                    claimed.update(_of(config, directory / name, near))
+    return frozenset(claimed)
 
 
 def _of(config: pytest.Config, manifest: Path, near: Sequence[Path]) -> Iterator[Path]:
@@ -71,14 +71,14 @@ def not_run(tasks: Collection[Path]) -> Iterator[None]:
     finally:
         sys.meta_path.remove(finder)
         sys.path[:] = [path for path in sys.path if path in before or not finder.within(path)]
-        for name in finder.made:
+        for name in finder.empty_modules:
             sys.modules.pop(name, None)
 
 
 class _Finder:
     def __init__(self, tasks: Collection[Path]) -> None:
         self._tasks = tuple(tasks)
-        self.made: list[str] = []
+        self.empty_modules: list[str] = []
 
     def within(self, path: str) -> bool:
         resolved = Path(path).resolve()
@@ -87,20 +87,20 @@ class _Finder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        found = PathFinder.find_spec(name, path, target) or _package_at(name, path) or _file_at(name, path)
-        if found is None or found.origin is None or not self.within(found.origin):
+        spec = PathFinder.find_spec(name, path, target) or _package_at(name, path) or _file_at(name, path)
+        if spec is None or spec.origin is None or not self.within(spec.origin):
             return None
-        file = Path(found.origin).name
+        file = Path(spec.origin).name
         if file in ("conftest.py", "__init__.py"):
-            self.made.append(name)
+            self.empty_modules.append(name)
             return spec_from_file_location(
-                name, found.origin, loader=_Empty(), submodule_search_locations=found.submodule_search_locations
+                name, spec.origin, loader=_Empty(), submodule_search_locations=spec.submodule_search_locations
             )
         elsewhere = [each for each in (sys.path if path is None else path) if not self.within(each)]
-        found = PathFinder.find_spec(name, elsewhere, target)
-        if found is None:
+        spec = PathFinder.find_spec(name, elsewhere, target)
+        if spec is None:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-        return found
+        return spec
 
 
 def _package_at(name: str, path: Sequence[str] | None) -> ModuleSpec | None:

@@ -50,19 +50,19 @@ def _rows(run: Run) -> dict[Key, Settings]:
     """The rows of the selected episodes, with their settings. In the controller of pytest-xdist, by their node ids."""
     played = {re.sub(r"-\d+$", "", nodeid.rpartition("[")[2].removesuffix("]")) for nodeid in run.collected.ids}
     played |= {nodeid.rpartition("[")[2].removesuffix("]") for nodeid in run.collected.ids}
-    found: dict[Key, Settings] = {}
+    rows: dict[Key, Settings] = {}
     for task_format, own in run.collected.by_format.items():
         for model in own.models or (own.agent,):
             for policy in own.feedbacks:
                 for paper in (True, False) if own.ablation else (own.paper,):
                     suffix = "-no-paper" if own.ablation and not paper else ""
                     if f"{model}-{policy}{suffix}" in played:
-                        found[task_format, model, policy, own.agent, paper] = own
-    return found
+                        rows[task_format, model, policy, own.agent, paper] = own
+    return rows
 
 
-def compared(run: Run, nodeids: Collection[str], wanted: int) -> Gate:
-    """Compare the stored records of the episodes `nodeids`, of `wanted` that should have ended. Raises `UserError`."""
+def compared(run: Run, nodeids: Collection[str], expected: int) -> Gate:
+    """Compare the stored records of the episodes `nodeids`, of `expected` that should have ended. Raises `UserError`."""
     from pytest_recode.metrics import baseline
     from pytest_recode.metrics.fail_on import conditions
     from pytest_recode.metrics.gate_comparison import gate
@@ -71,4 +71,4 @@ def compared(run: Run, nodeids: Collection[str], wanted: int) -> Gate:
     assert before is not None, "called with --recode-baseline only"
     now = baseline.of_run(run.out, only=frozenset(nodeids))
     fail_on = conditions(run.settings.fail_on, "--recode-fail-on")
-    return gate(now, before, fail_on, unplayed=wanted - len(nodeids))
+    return gate(now, before, fail_on, unplayed=expected - len(nodeids))

@@ -42,27 +42,27 @@ class Conclusion:
     compared: Gate | None = None
 
 
-def conclusions(run: Run, records: Sequence[EpisodeSummary], wanted: int) -> Iterator[Conclusion]:
-    """The tests that decide on the run, of `wanted` episodes that should have ended."""
+def conclusions(run: Run, records: Sequence[EpisodeSummary], expected: int) -> Iterator[Conclusion]:
+    """The tests that decide on the run, of `expected` episodes that should have ended."""
     if run.settings.fail_under is not None:
-        yield _enough_solved(run.settings.fail_under, records, wanted)
+        yield _enough_solved(run.settings.fail_under, records, expected)
     if run.settings.baseline is not None:
-        yield _not_worse(run, [record["nodeid"] for record in records], wanted)
+        yield _not_worse(run, [record["nodeid"] for record in records], expected)
 
 
-def _enough_solved(limit: float, records: Sequence[EpisodeSummary], wanted: int) -> Conclusion:
+def _enough_solved(limit: float, records: Sequence[EpisodeSummary], expected: int) -> Conclusion:
     """Whether at least `limit` per cent are solved."""
     judged, share = summary.solved(records)
     below = math.floor(share * 10) / 10  # rounding up could show a share that was not reached
     text = f"{below:.1f} % solved ({judged} judged), at least {limit:g} % wanted"
-    if judged < wanted:
-        text += f", and {wanted - judged} of {wanted} have no verdict"
+    if judged < expected:
+        text += f", and {expected - judged} of {expected} have no verdict"
     nodeid = f"recode::at least {limit:g} % solved"
-    passed = judged == wanted and share >= limit
+    passed = judged == expected and share >= limit
     return Conclusion(report=_report(nodeid, "recode_fail_under", [f"recode: {text}"], passed=passed), lines=(text,))
 
 
-def _not_worse(run: Run, nodeids: Sequence[str], wanted: int) -> Conclusion:
+def _not_worse(run: Run, nodeids: Sequence[str], expected: int) -> Conclusion:
     """Whether the comparison with the baseline passes."""
     from pytest_recode.plugin.reports import against_baseline
     from pytest_recode.render import gate_lines as shown
@@ -75,19 +75,19 @@ def _not_worse(run: Run, nodeids: Sequence[str], wanted: int) -> Conclusion:
         line = f"baseline: not compared, because no episode was recorded{without}"
         return Conclusion(report=_report(nodeid, "recode_baseline", [line], passed=False), lines=(line,))
     try:
-        found = against_baseline.compared(run, nodeids, wanted)
+        comparison = against_baseline.compared(run, nodeids, expected)
     except UserError as error:  # a file was changed during the run
         line = f"baseline: not compared: {error}"
         return Conclusion(report=_report(nodeid, "recode_baseline", [line], passed=False), lines=(line,))
-    lines = shown.lines(found)
-    made = _report(nodeid, "recode_baseline", lines, passed=found.passed)
-    made.user_properties += [("recode_verdict", shown.sentence(row)) for row in found.rows]
-    return Conclusion(report=made, lines=tuple(lines), compared=found)
+    lines = shown.lines(comparison)
+    report = _report(nodeid, "recode_baseline", lines, passed=comparison.passed)
+    report.user_properties += [("recode_verdict", shown.sentence(row)) for row in comparison.rows]
+    return Conclusion(report=report, lines=tuple(lines), compared=comparison)
 
 
 def _report(nodeid: str, fact: str, lines: Sequence[str], *, passed: bool) -> pytest.TestReport:
     """`nodeid` is equal for each run with these options, so that a CI system shows its history."""
-    made = pytest.TestReport(
+    report = pytest.TestReport(
         nodeid=nodeid,
         location=("recode", None, f"--{fact.replace('_', '-')}"),
         keywords={},
@@ -96,8 +96,8 @@ def _report(nodeid: str, fact: str, lines: Sequence[str], *, passed: bool) -> py
         when="call",
         user_properties=[(fact, lines[0])],
     )
-    attach(made, {"gate": lines[0]})
-    return made
+    attach(report, {"gate": lines[0]})
+    return report
 
 
 def ended(call: pytest.TestReport) -> pytest.TestReport:
@@ -117,7 +117,7 @@ def ended(call: pytest.TestReport) -> pytest.TestReport:
 def unrecorded(nodeid: str, reason: str) -> pytest.TestReport:
     """Report an error for a passed episode whose record is missing. JUnit has no other way to withdraw a result."""
     path, _, name = nodeid.partition("::")
-    made = pytest.TestReport(
+    report = pytest.TestReport(
         nodeid=nodeid,
         location=(path, 0, name),
         keywords={},
@@ -125,8 +125,8 @@ def unrecorded(nodeid: str, reason: str) -> pytest.TestReport:
         longrepr=f"its record is lost: {reason}",
         when="teardown",
     )
-    attach(made, {"unrecorded": reason})
-    return made
+    attach(report, {"unrecorded": reason})
+    return report
 
 
 def remember(config: pytest.Config, unsolved: Collection[str]) -> None:

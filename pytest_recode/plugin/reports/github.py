@@ -30,12 +30,12 @@ def error_commands(records: Sequence[EpisodeSummary], gate: Gate | None) -> Iter
     from pytest_recode.render.markdown_summary import faults
     from pytest_recode.render.words import error_kind_text
 
-    found = [("recode: baseline", failure) for failure in gate.failures] if gate else []
+    errors = [("recode: baseline", failure) for failure in gate.failures] if gate else []
     for fault in faults(records):
         count = len(fault.nodeids)
         more = f" (and {count - 1} more)" if count > 1 else ""
-        found.append((f"recode: {error_kind_text(fault.kind)}", f"{fault.nodeids[0]}{more}: {fault.message}"))
-    for title, message in found[:_MOST]:
+        errors.append((f"recode: {error_kind_text(fault.kind)}", f"{fault.nodeids[0]}{more}: {fault.message}"))
+    for title, message in errors[:_MOST]:
         yield f"::error title={_property(title)}::{_data(message)}"
 
 

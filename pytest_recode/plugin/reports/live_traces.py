@@ -58,13 +58,13 @@ class LiveTraces:
         self._ended: queue.SimpleQueue[Record | None] = queue.SimpleQueue()
         self._exporter: Any = None
         self._thread = threading.Thread(target=self._send_all, name=_NAME, daemon=True)
-        self._given = self._sent = 0
+        self._queued = self._sent = 0
         self._failure = ""
 
     def pytest_recode_episode_finished(self, record: Record) -> None:
-        if not self._given:
+        if not self._queued:
             self._thread.start()
-        self._given += 1
+        self._queued += 1
         if not self._failure:  # otherwise nobody takes it
             self._ended.put(record)
 
@@ -99,15 +99,15 @@ class LiveTraces:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        if not self._given:
+        if not self._queued:
             return
         self._ended.put(None)
         self._thread.join(_ENDING)
         if self._thread.is_alive() and self._exporter is not None:
             self._exporter.shutdown()  # ends its retries
-        if self._sent < self._given:
+        if self._sent < self._queued:
             self._run.notify(
-                f"--recode-otel={self._url}: {self._given - self._sent} of {self._given} episodes were not sent"
+                f"--recode-otel={self._url}: {self._queued - self._sent} of {self._queued} episodes were not sent"
                 f" ({self._failure or f'not within {_ENDING:.0f} s after the end'}):"
                 f" pytest-recode export {self._run.out} --to otel -o {self._run.settings.otel} sends them"
             )

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from pytest_recode.records.episode_summary import EpisodeSummary
 
 
-def write(run: Run, records: Sequence[EpisodeSummary], conclusions: Sequence[Conclusion], wanted: int) -> None:
+def write(run: Run, records: Sequence[EpisodeSummary], conclusions: Sequence[Conclusion], expected: int) -> None:
     """Write the files that are asked for. Raises `RecordsError`."""
     step = github.step_summary()
-    if (run.settings.markdown is None and step is None) or run.replays or not wanted:
+    if (run.settings.markdown is None and step is None) or run.replays or not expected:
         return
     from pytest_recode.metrics.score import scores
     from pytest_recode.records.run_directory import replaced, writing
@@ -29,7 +29,7 @@ def write(run: Run, records: Sequence[EpisodeSummary], conclusions: Sequence[Con
     text = markdown_summary.summary(
         scores(in_order(records, run.settings)),
         records,
-        planned=wanted,
+        planned=expected,
         gate=next((each.compared for each in conclusions if each.compared is not None), None),
         refused=run.refused,
         tests=[(each.lines[0], each.report.passed) for each in conclusions if each.compared is None],

@@ -127,8 +127,10 @@ class ProgressPlugin:
             if self._area is not None:
                 self._draw(self._area, playing)
                 continue
-            judged = sum(each.judged for each in playing) + self._finished
-            latest = max((each for each in playing if each.judged), key=lambda each: each.since, default=None)
+            judged = sum(episode.judged for episode in playing) + self._finished
+            latest = max(
+                (episode for episode in playing if episode.judged), key=lambda episode: episode.since, default=None
+            )
             if judged != reported:
                 turn = f"; {turn_text(latest)}" if latest is not None else ""
                 self._run.notify(f"{totals_text(self._totals())}{turn}")

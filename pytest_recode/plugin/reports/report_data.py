@@ -69,10 +69,10 @@ class ValidationData(TypedDict, total=False):
     unquoted: list[str] | None
 
 
-def validation_data(found: Validation) -> ValidationData:
+def validation_data(result: Validation) -> ValidationData:
     """The fields of the result of a check."""
-    data: ValidationData = json.loads(json.dumps(asdict(found)))
-    data["seconds"] = round(found.seconds, 3)
+    data: ValidationData = json.loads(json.dumps(asdict(result)))
+    data["seconds"] = round(result.seconds, 3)
     return data
 
 

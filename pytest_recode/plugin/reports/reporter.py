@@ -198,11 +198,11 @@ class Reporter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        found: dict[Environment, dict[str, None]] = {}
+        environments: dict[Environment, dict[str, None]] = {}
         for item in session.items:
             if isinstance(item, RecodeItem):
-                found.setdefault(item.task.environment, {})[item.task.id] = None
-        self.run.collected.environments = {environment: tuple(tasks) for environment, tasks in found.items()}
+                environments.setdefault(item.task.environment, {})[item.task.id] = None
+        self.run.collected.environments = {environment: tuple(tasks) for environment, tasks in environments.items()}
         if distributed.speaks(self.run.config) and (line := summary.same_answers(self.run, session.items)):
             warn(self.run.config, line, __file__, 0)
 

@@ -36,8 +36,8 @@ def played_how(run: Run) -> list[str]:
     return [f"recode: {name} tasks: {_how(run.settings, own)}" for name, own in run.collected.by_format.items()]
 
 
-def _how(ours: Settings, own: Settings) -> str:
-    """Describe `own`, the settings of a format's tasks, and name those that differ from the run's (`ours`) as defaults."""
+def _how(run_settings: Settings, own: Settings) -> str:
+    """Describe `own`, the settings of a format's tasks, and name those that differ from the run's (`run_settings`) as defaults."""
     from pytest_recode.render.words import plural
     from pytest_recode.settings import NO_FEEDBACK, as_played
 
@@ -58,7 +58,7 @@ def _how(ours: Settings, own: Settings) -> str:
         "steps": "steps",
         "temperature": "temperature",
     }
-    theirs = [name for field, name in names.items() if getattr(own, field) != getattr(ours, field)]
+    theirs = [name for field, name in names.items() if getattr(own, field) != getattr(run_settings, field)]
     defaults = f" (defaults of this format or agent: {', '.join(theirs)}; options override them)" if theirs else ""
     return "; ".join(parts.values()) + defaults
 
@@ -100,7 +100,7 @@ def _without_temperature(run: Run, records: Sequence[EpisodeSummary]) -> str:
     from pytest_recode.gateway.client import facts
 
     try:
-        found = [
+        names = [
             name
             for name, temperature in set_for.items()
             if temperature is not None
@@ -110,9 +110,9 @@ def _without_temperature(run: Run, records: Sequence[EpisodeSummary]) -> str:
         ]
     except (GatewayError, ModelError):  # it has ended, which the episodes report
         return ""
-    if not found:
+    if not names:
         return ""
-    return f"temperature: not sent to models that accept none: {', '.join(found)} (records have the value that was set)"
+    return f"temperature: not sent to models that accept none: {', '.join(names)} (records have the value that was set)"
 
 
 def _replayed_answers(run: Run) -> list[str]:

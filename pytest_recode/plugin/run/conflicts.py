@@ -72,61 +72,61 @@ _OF_VALUES = (
 )
 
 
-def checked(config: pytest.Config, made: Settings) -> Settings:
+def checked(config: pytest.Config, settings: Settings) -> Settings:
     """Remove settings without effect from the ini file. Raises `pytest.UsageError` with one line for those on the command line."""
-    _check_twice(made)
-    _check_levels(made)
-    _check_hosts(made)
+    _check_twice(settings)
+    _check_levels(settings)
+    _check_hosts(settings)
     typed = {
         str(arg).partition("=")[0].removeprefix("--recode-")
         for arg in config.invocation_params.args
         if str(arg).startswith("--recode-")
     }
     for option in OPTIONS.values():
-        if not (words := _without_effect(option, made)):
+        if not (words := _without_effect(option, settings)):
             continue
         if option.name in typed:
             raise pytest.UsageError(words)
         more = {"max_cost_of": ()} if option.name == "max-cost" else {}
-        made = replace(made, **{option.field: option.default, **more})
-    _check_researcher(config, made)
-    _check_limited(made, typed)
-    return made
+        settings = replace(settings, **{option.field: option.default, **more})
+    _check_researcher(config, settings)
+    _check_limited(settings, typed)
+    return settings
 
 
-def _without_effect(option: Option, made: Settings) -> str:
+def _without_effect(option: Option, settings: Settings) -> str:
     """Why the option has no effect in a run with these settings, and what to do; "" if it has one."""
-    if option.needs and not _set(OPTIONS[option.needs], made):
+    if option.needs and not _set(OPTIONS[option.needs], settings):
         metavar = OPTIONS[option.needs].metavar
         needed = OPTIONS[option.needs].flag + (f"={metavar}" if metavar else "")
         return f"{option.flag} has an effect only with {needed}: add it, or leave out {option.flag}"
     for other in (OPTIONS[name] for name in option.excluded_by):
-        if _set(other, made):
+        if _set(other, settings):
             return f"{option.flag} has no effect with {other.flag}, which {other.excludes_because}: leave one of the two out"
     return next(
         (
-            conflict.words.format(option=option.name, run=made)
+            conflict.words.format(option=option.name, run=settings)
             for conflict in _OF_VALUES
-            if option.name in conflict.options and conflict.where(made)
+            if option.name in conflict.options and conflict.where(settings)
         ),
         "",
     )
 
 
-def _set(option: Option, made: Settings) -> bool:
+def _set(option: Option, settings: Settings) -> bool:
     """Whether the setting has another value than that of a run without the option."""
-    return bool(getattr(made, option.field) != option.default)
+    return bool(getattr(settings, option.field) != option.default)
 
 
-def _check_limited(made: Settings, typed: set[str]) -> None:
+def _check_limited(settings: Settings, typed: set[str]) -> None:
     """A limit on the command line that no model of the run has is a mistake. An ini file may limit the models of other runs."""
-    models = [model for model in (*made.models, made.feedback_model, made.search_model) if model]
+    models = [model for model in (*settings.models, settings.feedback_model, settings.search_model) if model]
     known = ", ".join(models) or "none"
     for option, names in (
-        ("limit", [name for name, _ in made.limits]),
-        ("max-cost", [name for name, _ in made.max_cost_of]),
+        ("limit", [name for name, _ in settings.limits]),
+        ("max-cost", [name for name, _ in settings.max_cost_of]),
     ):
-        for name in names if option in typed and not made.replay_feedback else ():
+        for name in names if option in typed and not settings.replay_feedback else ():
             if not any(fnmatch.fnmatchcase(model, name) if option == "limit" else model == name for model in models):
                 raise pytest.UsageError(
                     f"--recode-{option}={name}=… is for no model of this run: write a name of {known}"
@@ -134,8 +134,8 @@ def _check_limited(made: Settings, typed: set[str]) -> None:
                 )
 
 
-def _check_twice(made: Settings) -> None:
-    for name, values in (("model", made.models), ("feedback", made.feedbacks)):
+def _check_twice(settings: Settings) -> None:
+    for name, values in (("model", settings.models), ("feedback", settings.feedbacks)):
         twice = next((value for value in values if values.count(value) > 1), None)
         if twice:
             raise pytest.UsageError(
@@ -143,35 +143,37 @@ def _check_twice(made: Settings) -> None:
             )
 
 
-def _check_hosts(made: Settings) -> None:
-    if not made.docker_hosts:
+def _check_hosts(settings: Settings) -> None:
+    if not settings.docker_hosts:
         return
     from pytest_recode.sandboxes.addresses import problem, shown
 
-    for host in made.docker_hosts:
+    for host in settings.docker_hosts:
         if wrong := problem(host):
             raise pytest.UsageError(f"--recode-docker-host={shown(host)} {wrong}")
-        if made.docker_hosts.count(host) > 1:
+        if settings.docker_hosts.count(host) > 1:
             raise pytest.UsageError(f"--recode-docker-host={host} is given twice: keep one")
 
 
-def _check_levels(made: Settings) -> None:
-    if made.replay_feedback is not None and not all(re.fullmatch("L[0-4]", policy) for policy in made.feedbacks):
+def _check_levels(settings: Settings) -> None:
+    if settings.replay_feedback is not None and not all(
+        re.fullmatch("L[0-4]", policy) for policy in settings.feedbacks
+    ):
         raise pytest.UsageError(
             "--recode-replay-feedback cuts stored feedback to a level: choose levels with --recode-feedback=L0 … L4"
         )
 
 
-def _check_researcher(config: pytest.Config, made: Settings) -> None:
+def _check_researcher(config: pytest.Config, settings: Settings) -> None:
     """Check whether a person can be the researcher in this session."""
-    if made.feedback_from == "auto":
+    if settings.feedback_from == "auto":
         return
-    if made.feedback_model:
+    if settings.feedback_model:
         raise pytest.UsageError(
-            f"--recode-feedback-from={made.feedback_from} and --recode-feedback-model={made.feedback_model} both write the feedback:"
+            f"--recode-feedback-from={settings.feedback_from} and --recode-feedback-model={settings.feedback_model} both write the feedback:"
             " leave one of the two out"
         )
-    if made.feedback_from == "person" and config.getoption("dist", "no") != "no":
+    if settings.feedback_from == "person" and config.getoption("dist", "no") != "no":
         raise pytest.UsageError(
             "--recode-feedback-from=person asks in this terminal, which workers cannot use: leave out -n,"
             " or answer by files with --recode-feedback-from=files"

@@ -191,16 +191,16 @@ def check_writable(out: Path, *, resume: bool) -> None:
 def check_content(out: Path, *, resume: bool) -> None:
     """Raise `UserError` for a directory with other files than the run may find there, before its models are looked up."""
     try:
-        found = {path.name for path in out.iterdir()} if out.is_dir() else set()
+        names = {path.name for path in out.iterdir()} if out.is_dir() else set()
     except OSError as error:
         raise _not_written(out, error) from None
-    if resume and RESULTS not in found:
+    if resume and RESULTS not in names:
         raise _no_run(out)
     # a run that was killed between its first two files leaves the first one
-    if not resume and found - {SHARD_FILE}:
+    if not resume and names - {SHARD_FILE}:
         what, also = (
             (f"another run ({RESULTS})", ", or --recode-resume to resume it")
-            if RESULTS in found
+            if RESULTS in names
             else ("other files", "")
         )
         raise UserError(f"--recode-out={out} contains {what}: give a new or an empty directory{also}")
@@ -308,11 +308,11 @@ def _cut_off(out: Path, ids: Collection[str]) -> Iterator[EpisodeFacts]:
                     yield facts
 
 
-def _check_ledger(out: Path, found: Iterable[Record]) -> None:
+def _check_ledger(out: Path, records: Iterable[Record]) -> None:
     """Raise `UserError` if the cost of the earlier run is not known any more: it counts for the limit of this one."""
     if (out / LEDGER).exists():
         return
-    if (out / ANSWERS).exists() or any(value != 0 for record in found for value in record["usage"].values()):
+    if (out / ANSWERS).exists() or any(value != 0 for record in records for value in record["usage"].values()):
         raise UserError(
             f"--recode-out={out}: {LEDGER} is missing, which has the cost of the earlier run: restore it, or create an empty file"
             " there to count from 0 dollars"
@@ -333,14 +333,14 @@ def _resume(
     shard = shard_file.resumed(out, shard)
     _check_room(out)
     compact(out)
-    found = read(out / RESULTS)
-    for record in found:
+    records = read(out / RESULTS)
+    for record in records:
         check(record)
-    _check_ledger(out, found)
-    for facts in _cut_off(out, set(ids) - {record["nodeid"] for record in found}):
+    _check_ledger(out, records)
+    for facts in _cut_off(out, set(ids) - {record["nodeid"] for record in records}):
         check(facts)
-    if line := open_episodes.notice(out, ids, {record["nodeid"] for record in found}):
+    if line := open_episodes.notice(out, ids, {record["nodeid"] for record in records}):
         notify(line)
     if shard is not None:
         shard_file.write(out, shard)
-    return {record["nodeid"] for record in found if record["outcome"] == "error" and record["nodeid"] in ids}
+    return {record["nodeid"] for record in records if record["outcome"] == "error" and record["nodeid"] in ids}

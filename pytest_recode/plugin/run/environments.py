@@ -24,7 +24,7 @@ def read(values: Iterable[str], option: str, base: Path) -> tuple[Environment, .
 
     Relative paths are relative to `base`.
     """
-    found: dict[str, Environment] = {}
+    environments: dict[str, Environment] = {}
     for value in values:
         name, sign, where = (part.strip() for part in value.partition("="))
         if not (name and sign and where):
@@ -41,12 +41,12 @@ def read(values: Iterable[str], option: str, base: Path) -> tuple[Environment, .
             raise UserError(
                 f"{option}={value}: there is no such file; give the path of an interpreter, or the name of a docker image"
             )
-        known = found.get(name, Environment(name=name))
+        known = environments.get(name, Environment(name=name))
         if known.python if local else known.image:
             kind = "an interpreter" if local else "an image"
             raise UserError(f"{option}={value}: {name} already has {kind}; give at most one of each")
-        found[name] = replace(known, python=str(path)) if local else replace(known, image=where)
-    return tuple(found.values())
+        environments[name] = replace(known, python=str(path)) if local else replace(known, image=where)
+    return tuple(environments.values())
 
 
 def placed(environment: Environment, known: Iterable[Environment]) -> Environment:
@@ -59,16 +59,16 @@ def placed(environment: Environment, known: Iterable[Environment]) -> Environmen
     return replace(environment, python=own.python, image=own.image or environment.image, dockerfile=dockerfile)
 
 
-def check(wanted: Mapping[Environment, Sequence[str]], sandbox: str, given: Iterable[Environment] = ()) -> None:
-    """Check that the sandbox can use every environment. `wanted`: the tasks of each environment; `sandbox`: the name of a built-in one, or "".
+def check(tasks_of: Mapping[Environment, Sequence[str]], sandbox: str, mapping: Iterable[Environment] = ()) -> None:
+    """Check that the sandbox can use every environment. `tasks_of`: the tasks of each environment; `sandbox`: the name of a built-in one, or "".
 
     Raises `UserError` with every environment that has no interpreter or image for this sandbox, and the tasks that need it. The message also
-    lists unused names of `given` (--recode-env), which are not an error by themselves, because ini files serve many runs.
+    lists unused names of `mapping` (--recode-env), which are not an error by themselves, because ini files serve many runs.
     """
     from pytest_recode.sandboxes.interpreters import interpreter
 
     missing = []
-    for environment, tasks in sorted(wanted.items(), key=lambda item: item[0].name):
+    for environment, tasks in sorted(tasks_of.items(), key=lambda item: item[0].name):
         if not environment.name:
             continue
         image = environment.image or environment.dockerfile or environment.requirements
@@ -85,18 +85,20 @@ def check(wanted: Mapping[Environment, Sequence[str]], sandbox: str, given: Iter
         what = {"docker": "image", "": "interpreter or image"}.get(sandbox, "interpreter")
         place = {"docker": "IMAGE", "": "PATH-or-image"}.get(sandbox, "PATH")
         needs = "; ".join(
-            f"{each.name}{_other(each, sandbox)} is needed by {some_of(tasks, _MOST_TASKS)}" for each, tasks in missing
+            f"{environment.name}{_other(environment, sandbox)} is needed by {some_of(tasks, _MOST_TASKS)}"
+            for environment, tasks in missing
         )
-        give = " ".join(f"--recode-env={each.name}={place}" for each, _ in missing)
+        give = " ".join(f"--recode-env={environment.name}={place}" for environment, _ in missing)
         unused = _unused(
-            {each.name for each in given} - {each.name for each in wanted}, [each.name for each, _ in missing]
+            {environment.name for environment in mapping} - {environment.name for environment in tasks_of},
+            [environment.name for environment, _ in missing],
         )
         raise UserError(
             f"no {what} is given for {_counted(len(missing))}: {needs}.{unused} Give {give}, or choose other tasks with -k"
         )
 
 
-def unmet_requirements(wanted: Mapping[Environment, Sequence[str]], python: str) -> list[str]:
+def unmet_requirements(tasks_of: Mapping[Environment, Sequence[str]], python: str) -> list[str]:
     """Lines on tasks whose requirements files list packages that the judging interpreter does not have, or cannot be read.
 
     A warning and not an error: `opencv-python-headless` satisfies a task that requires `opencv-python`. If an import of the tests or
@@ -106,15 +108,15 @@ def unmet_requirements(wanted: Mapping[Environment, Sequence[str]], python: str)
     from pytest_recode.sandboxes.requirements import unmet
 
     described, unread = [], []
-    for environment, tasks in wanted.items():
+    for environment, tasks in tasks_of.items():
         if environment.requirements is None:
             continue
         try:
-            found = unmet(interpreter(environment.python or python), environment.requirements)
+            unmet_versions = unmet(interpreter(environment.python or python), environment.requirements)
         except UserError as error:
             unread += [f"{task} ({error})" for task in tasks]
             continue
-        packages = [f"{each}: {version or 'not installed'}" for each, version in found]
+        packages = [f"{each}: {version or 'not installed'}" for each, version in unmet_versions]
         described += [f"{task} ({', '.join(packages)})" for task in tasks if packages]
     return [
         f"{what}: {some_of(tasks, _MOST_TASKS)}"

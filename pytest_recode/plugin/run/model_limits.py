@@ -13,10 +13,10 @@ from pytest_recode.usage import RateLimit
 _KEYS = tuple(field.name for field in fields(RateLimit))
 
 
-def limits(given: Sequence[str], option: str) -> tuple[tuple[str, RateLimit], ...]:
+def limits(texts: Sequence[str], option: str) -> tuple[tuple[str, RateLimit], ...]:
     """Read `PATTERN=rpm:50,tpm:40000,concurrency:8`, without any of the three. Raises `pytest.UsageError`."""
-    found: list[tuple[str, RateLimit]] = []
-    for text in given:
+    rate_limits: list[tuple[str, RateLimit]] = []
+    for text in texts:
         pattern, _, rest = text.rpartition("=")
         values: dict[str, int] = {}
         for part in rest.split(","):
@@ -34,15 +34,15 @@ def limits(given: Sequence[str], option: str) -> tuple[tuple[str, RateLimit], ..
                     " with one or more of the three and whole numbers from 1"
                 )
             values[key] = int(value)
-        found.append((pattern, RateLimit(**values)))
-    return tuple(found)
+        rate_limits.append((pattern, RateLimit(**values)))
+    return tuple(rate_limits)
 
 
-def budgets(given: Sequence[str], option: str) -> tuple[float | None, tuple[tuple[str, float], ...]]:
+def budgets(texts: Sequence[str], option: str) -> tuple[float | None, tuple[tuple[str, float], ...]]:
     """Read `USD` for the whole run, and `MODEL=USD` for single models. Raises `pytest.UsageError`."""
     whole: float | None = None
     single: dict[str, float] = {}
-    for text in given:
+    for text in texts:
         model, equals, amount = text.rpartition("=")
         try:
             usd = float(amount)

@@ -21,16 +21,16 @@ def notice(out: Path, ids: Collection[str], recorded: Collection[str]) -> str:
     `recorded`: the ids of episodes with a record.
     """
     known = set(map(name, {*ids, *recorded}))
-    found: Counter[str] = Counter()
+    episodes: Counter[str] = Counter()
     with suppress(OSError):  # a notice stops no run
         for path in sorted((out / "episodes").glob("*.jsonl")):
             if path.name not in known and (facts := first_line(path)) is not None:
                 model = facts.get("model")
                 who = f"--recode-model={model}" if model else f"--recode-agent={facts.get('agent')}"
-                found[f"{facts.get('task')} ({who} --recode-feedback={facts.get('feedback')})"] += 1
-    if not found:
+                episodes[f"{facts.get('task')} ({who} --recode-feedback={facts.get('feedback')})"] += 1
+    if not episodes:
         return ""
-    shown = [f"{count} of {what}" if count > 1 else what for what, count in found.items()]
+    shown = [f"{count} of {what}" if count > 1 else what for what, count in episodes.items()]
     return legible(
         f"{out}: interrupted episodes that are not part of this session: {some_of(shown, _MOST_SHOWN)}; to resume them:"
         " the same command with these options, and a selection that includes them",

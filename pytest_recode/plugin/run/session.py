@@ -55,16 +55,16 @@ class Run:
         self.settings = options.settings(config)
         self.replays = self._replays()
         self.worker: Mapping[str, Any] | None = getattr(config, "workerinput", None)
-        given = self.worker or {}
+        worker_input = self.worker or {}
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-        self.id: str = given.get("recode_run") or f"{stamp}-{secrets.token_hex(3)}"
-        self.out = Path(given.get("recode_out") or self.settings.out or config.rootpath / "recode-out" / self.id)
+        self.id: str = worker_input.get("recode_run") or f"{stamp}-{secrets.token_hex(3)}"
+        self.out = Path(worker_input.get("recode_out") or self.settings.out or config.rootpath / "recode-out" / self.id)
         self.prepared = False
         self.announced: list[str] = []  # lines for the user of before there is a terminal
         self.refused = ""  # why nothing was played: what the user must correct
         self.collected = CollectedTasks()
         self.directory = RunDirectory(
-            self.out, run=self.id, worker=given.get("workerid"), resume=self.settings.resume, remote=self._remote
+            self.out, run=self.id, worker=worker_input.get("workerid"), resume=self.settings.resume, remote=self._remote
         )
         self.stops = Stops(self.directory.check)
         self._held = ExitStack()
@@ -81,8 +81,8 @@ class Run:
         from pytest_recode.episode.stored_turns import replays
 
         with usage_errors():
-            found = replays(settings.replay_feedback)
-            models = tuple(dict.fromkeys(model for each in found if (model := each.facts["model"])))
+            stored_turns = replays(settings.replay_feedback)
+            models = tuple(dict.fromkeys(model for turn in stored_turns if (model := turn.facts["model"])))
             if not models:
                 raise UserError(
                     f"--recode-replay-feedback={settings.replay_feedback}: no model played its episodes: give the directory of a run"
@@ -94,7 +94,7 @@ class Run:
                         f"--recode-model={name} has no episodes in {settings.replay_feedback}: choose from {', '.join(models)}"
                     )
         self.settings = replace(settings, models=settings.models or models)
-        return tuple(each for each in found if each.facts["model"] in self.settings.models)
+        return tuple(turn for turn in stored_turns if turn.facts["model"] in self.settings.models)
 
     def notify(self, line: str) -> None:
         """Write a line to the terminal immediately, if there is one."""
@@ -119,15 +119,15 @@ class Run:
 
         if task_format.name not in self.collected.by_format:
             agent = self.registry.agent(for_format(self.settings, task_format.defaults).agent)
-            made = for_format(self.settings, {**agent.defaults, **task_format.defaults})
-            check_memory(made)
-            self.registry.check_policies(made.feedbacks)
-            if made.feedback_model and made.feedbacks == ("none",) and made.feedbacks != self.settings.feedbacks:
+            own = for_format(self.settings, {**agent.defaults, **task_format.defaults})
+            check_memory(own)
+            self.registry.check_policies(own.feedbacks)
+            if own.feedback_model and own.feedbacks == ("none",) and own.feedbacks != self.settings.feedbacks:
                 raise UserError(
                     f"--recode-feedback-model has nothing to write for {task_format.name} tasks, which get no feedback without"
                     " --recode-feedback: give both, or leave --recode-feedback-model out"
                 )
-            self.collected.by_format[task_format.name] = made
+            self.collected.by_format[task_format.name] = own
         return self.collected.by_format[task_format.name]
 
     def plays(self, nodeid: str) -> bool:
@@ -203,13 +203,13 @@ class Run:
 
     def _remote(self) -> RemoteRun | None:
         """In a worker that may be on another host: the run's directory as the gateway serves it; None in any other process."""
-        given = (self.worker or {}).get("recode_file_server")
-        if not given:
+        address = (self.worker or {}).get("recode_file_server")
+        if not address:
             return None
         from pytest_recode.gateway.remote_run import RemoteRun
         from pytest_recode.models import GatewayAddress
 
-        return RemoteRun(self.out, self._reachable(GatewayAddress(**given)), str((self.worker or {})["workerid"]))
+        return RemoteRun(self.out, self._reachable(GatewayAddress(**address)), str((self.worker or {})["workerid"]))
 
     def _reachable(self, address: GatewayAddress) -> GatewayAddress:
         """The address at which this worker reaches the gateway: on another host, a forwarded one."""
@@ -246,7 +246,7 @@ class Run:
     def sandbox(self) -> SandboxHolder:
         from pytest_recode.sandboxes.launch_server import LaunchAddress
 
-        given = (self.worker or {}).get("recode_launches")
+        address = (self.worker or {}).get("recode_launches")
         holder = SandboxHolder(
             settings=self.settings,
             registry=self.registry,
@@ -255,7 +255,7 @@ class Run:
             out=self.out,
             root=self.config.rootpath,
             worker=(self.worker or {}).get("workerid", ""),
-            launches=LaunchAddress(**given) if given else None,
+            launches=LaunchAddress(**address) if address else None,
             notify=self.notify if self.worker is None or self.directory.remote is not None else None,
         )
         self._held.callback(holder.drop)
@@ -267,11 +267,11 @@ class Run:
         from pytest_recode.validation.gradings import CommonGrader
 
         sandbox = self.sandbox.get()
-        kept = self._common_grader
-        if kept is None or kept.task is not task or kept.sandbox is not sandbox:
+        grader = self._common_grader
+        if grader is None or grader.task is not task or grader.sandbox is not sandbox:
             self._close_common_grader()
-            self._common_grader = kept = CommonGrader(task, sandbox)
-        return kept
+            self._common_grader = grader = CommonGrader(task, sandbox)
+        return grader
 
     def _close_common_grader(self) -> None:
         if self._common_grader is not None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_recode.plugin.run.session import Run
     from pytest_recode.task import Environment, Task
 
-OURS = re.compile(r"(::|/)(episode|replay|validate)\[")
+TASK_ITEM = re.compile(r"(::|/)(episode|replay|validate)\[")
 """The controller collects nothing itself: it knows items by their ids."""
 EPISODE = re.compile(r"(::|/)(episode|replay)\[")
 
@@ -112,21 +112,21 @@ def pytest_testnodedown(node: Any, error: object) -> None:
 def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None:
     """Controller: the first worker has collected, and no model has been called yet."""
     config: pytest.Config = node.config
-    ours = [nodeid for nodeid in ids if OURS.search(nodeid)]
+    nodeids = [nodeid for nodeid in ids if TASK_ITEM.search(nodeid)]
     elsewhere = hasattr(node, "recode_forward")
     if elsewhere:
         from pytest_recode.plugin.workers import other_hosts
 
-        other_hosts.compare_collections(node, ours)
-    if not ours:
+        other_hosts.compare_collections(node, nodeids)
+    if not nodeids:
         return
     from pytest_recode.plugin.run.session import RUN
 
     if RUN in config.stash:
         run = config.stash[RUN]
-        run.collected.ids = frozenset(ours)
+        run.collected.ids = frozenset(nodeids)
         first = not run.collected.by_format
-        tasks = list(_tasks(run, ours))
+        tasks = list(_tasks(run, nodeids))
         run.collected.environments = _environments(run, tasks)  # fills in the rest of `collected`
         if elsewhere:
             other_hosts.compare_tasks(node, (task for _, task in tasks))
@@ -180,13 +180,13 @@ def _tasks(run: Run, ids: Sequence[str]) -> Iterator[tuple[Path, Task]]:
     """The tasks of these items, with their manifests. Reads the manifests again, because the controller has no items."""
     from pytest_recode.faults import UserError
 
-    wanted: dict[str, set[str]] = {}
+    tasks_of: dict[str, set[str]] = {}
     for nodeid in ids:
         manifest, _, name = nodeid.partition("::")
-        found = OURS.search(f"/{name}")
+        found = TASK_ITEM.search(f"/{name}")
         of = name[: max(found.start() - 1, 0)] if found is not None else ""
-        wanted.setdefault(manifest, set()).add(of)
-    for path, tasks in ((path, tasks) for name, tasks in wanted.items() for path in _manifests(run.config, name)):
+        tasks_of.setdefault(manifest, set()).add(of)
+    for path, tasks in ((path, tasks) for name, tasks in tasks_of.items() for path in _manifests(run.config, name)):
         task_format = run.registry.format(path.name)
         if task_format is None:
             continue

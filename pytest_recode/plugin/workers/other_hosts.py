@@ -138,10 +138,10 @@ def _digests(tasks: Iterable[Task]) -> Iterator[tuple[str, str]]:
 
     for task in tasks:
         try:
-            found = digest(task.load())
+            hexdigest = digest(task.load())
         except Exception:  # noqa: BLE001  its episodes report it
-            found = ""
-        yield task.id, found
+            hexdigest = ""
+        yield task.id, hexdigest
 
 
 def _name(node: Any) -> str:
