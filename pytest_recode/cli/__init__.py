@@ -32,15 +32,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     name = arguments[0] if arguments else ""
     if name and not name.startswith("-") and name not in _NAMES:
         parser.error(f"no command {name!r}{guess(name, _NAMES)}: choose one of {', '.join(_NAMES)}")
-    given, unknown = parser.parse_known_args(arguments)
-    if given.command is None and not unknown:
+    namespace, unknown = parser.parse_known_args(arguments)
+    if namespace.command is None and not unknown:
         parser.print_help(sys.stderr)
         return 2
     if unknown:  # with the usage of the subcommand, which has its options
-        given.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+        namespace.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     await_children()
     try:
-        made = given.command(given)
+        made = namespace.command(namespace)
         text, status = made if isinstance(made, tuple) else (made, 0)
         sys.stdout.write(text)
         sys.stdout.flush()

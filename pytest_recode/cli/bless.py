@@ -25,24 +25,24 @@ def add_to(commands: Commands) -> None:
     )
 
 
-def _bless(given: argparse.Namespace) -> str:
+def _bless(arguments: argparse.Namespace) -> str:
     from pytest_recode.metrics import baseline
     from pytest_recode.records.run_directory import replaced
     from pytest_recode.render.words import plural
 
-    found = baseline.of_run(given.run)
-    attempts = [each for row in found.rows for task in row.tasks for each in task.attempts]
+    outcomes = baseline.of_run(arguments.run)
+    attempts = [each for row in outcomes.rows for task in row.tasks for each in task.attempts]
     errors = sum(each.outcome == "error" for each in attempts)
     if errors == len(attempts):
         raise UserError(
-            f"{given.run}: has no episode with a verdict: a baseline needs at least one; resume the run, or give another"
+            f"{arguments.run}: has no episode with a verdict: a baseline needs at least one; resume the run, or give another"
         )
-    replaced(given.out, baseline.text(found))
+    replaced(arguments.out, baseline.text(outcomes))
     lines = [
-        f"{given.out}: {plural(len(found.rows), 'row')}, {plural(len(attempts) - errors, 'episode')} with a verdict"
+        f"{arguments.out}: {plural(len(outcomes.rows), 'row')}, {plural(len(attempts) - errors, 'episode')} with a verdict"
     ]
     if errors:
         lines.append(
             f"errors: {plural(errors, 'episode')} without a verdict, excluded from comparisons and listed separately"
         )
-    return "".join(f"{line}\n" for line in [*lines, *found.notes])
+    return "".join(f"{line}\n" for line in [*lines, *outcomes.notes])

@@ -39,14 +39,16 @@ def sandbox_for(
     from pytest_recode.sandboxes.hiding import hidden
 
     offered = OWN["sandboxes"] if name == AUTO else places("sandboxes")
-    kinds: dict[str, SandboxKind] = {each: part("sandboxes", each, place) for each, place in offered.items()}
+    kinds: dict[str, SandboxKind] = {
+        kind_name: part("sandboxes", kind_name, place) for kind_name, place in offered.items()
+    }
     context = SandboxContext(
         run=f"preview-{secrets.token_hex(3)}",
         python=sys.executable,
         hide=hidden(manifests, [], Path.cwd(), sys.executable),
     )
     if local:
-        kinds = {each: kind for each, kind in kinds.items() if kind.local}
+        kinds = {kind_name: kind for kind_name, kind in kinds.items() if kind.local}
         chosen = _local(name, context, kinds)
     else:
         images = bool(environment.image or environment.dockerfile)

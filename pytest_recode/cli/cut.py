@@ -60,58 +60,58 @@ def _repetitions(text: str) -> int:
     return int(text)
 
 
-def _cut(given: argparse.Namespace) -> tuple[str, int]:
+def _cut(arguments: argparse.Namespace) -> tuple[str, int]:
     from pytest_recode.cli.command_sandbox import advice, sandbox_for
     from pytest_recode.drafting import code_repository, cutting, draft, draft_report
     from pytest_recode.faults import SandboxError, UserError
     from pytest_recode.formats.directory import FORMAT, example
     from pytest_recode.task import Environment
 
-    code_repository.check_place(given.repository)
-    module, functions = _named(given.functions)
-    task: Path = given.out or Path("tasks", functions[0])
+    code_repository.check_place(arguments.repository)
+    module, functions = _named(arguments.functions)
+    task: Path = arguments.out or Path("tasks", functions[0])
     name = example.task_id(task)
     if task.exists():
         raise UserError(f"{task}: exists already; name a directory that does not with -o")
     try:
-        with sandbox_for(given.sandbox, Environment(), [], own=False, local=True) as sandbox:
-            found = cutting.cut(
-                given.repository,
+        with sandbox_for(arguments.sandbox, Environment(), [], own=False, local=True) as sandbox:
+            cut = cutting.cut(
+                arguments.repository,
                 module,
                 functions,
                 sandbox,
-                runs=given.run,
-                licence=given.license,
-                repetitions=given.repetitions,
+                runs=arguments.run,
+                licence=arguments.license,
+                repetitions=arguments.repetitions,
             )
     except (UserError, SandboxError) as error:
         raise UserError(advice(str(error))) from None
-    if not found.cases:
-        return draft_report.nothing_cut(found), 1
-    made = draft.Draft(
+    if not cut.cases:
+        return draft_report.nothing_cut(cut), 1
+    task_draft = draft.Draft(
         id=name,
-        target=found.target,
-        repository=found.repository,
-        closure=found.closure,
-        licence=found.licence,
-        cases=found.cases,
-        versions=found.versions,
-        checklist=draft_report.checklist(found),
+        target=cut.target,
+        repository=cut.repository,
+        closure=cut.closure,
+        licence=cut.licence,
+        cases=cut.cases,
+        versions=cut.versions,
+        checklist=draft_report.checklist(cut),
         canary=example.new_canary(),
     )
-    files = draft.task_files(made)
+    files = draft.task_files(task_draft)
     example.write_files(task, files)
     for each in FORMAT.load(task / FORMAT.manifest):
         each.load()
-    return draft_report.written(found, str(task), list(files), CHECKS), 1 if found.refused else 0
+    return draft_report.written(cut, str(task), list(files), CHECKS), 1 if cut.refused else 0
 
 
-def _named(given: list[str]) -> tuple[str, list[str]]:
+def _named(arguments: list[str]) -> tuple[str, list[str]]:
     """The module, and the functions. Raises `UserError`."""
     from pytest_recode.faults import UserError
 
-    pairs = [each.partition(":") for each in given]
-    for text, (module, colon, function) in zip(given, pairs, strict=True):
+    pairs = [each.partition(":") for each in arguments]
+    for text, (module, colon, function) in zip(arguments, pairs, strict=True):
         names = [*module.split("."), *function.split(".")]
         if not colon or not all(name.isidentifier() for name in names):
             raise UserError(f"{text}: is no MODULE:FUNCTION, such as package.module:function")

@@ -26,32 +26,32 @@ def add_to(commands: Commands) -> None:
         "--to",
         required=True,
         choices=[*TARGETS],
-        help="; ".join(f"{name}: {each.writes}" for name, each in TARGETS.items()),
+        help="; ".join(f"{name}: {target.writes}" for name, target in TARGETS.items()),
     )
     export.add_argument(
         "-o",
         "--output",
         default="",
         metavar="PLACE",
-        help="; ".join(f"{name}: {each.place}" for name, each in TARGETS.items()),
+        help="; ".join(f"{name}: {target.place}" for name, target in TARGETS.items()),
     )
     add_without(export)
 
 
-def _export(given: argparse.Namespace) -> str:
-    to = target(given.to)
-    need_packages(f"pytest-recode export --to={given.to}", to.packages, to.extra)
+def _export(arguments: argparse.Namespace) -> str:
+    to = target(arguments.to)
+    need_packages(f"pytest-recode export --to={arguments.to}", to.packages, to.extra)
     from pytest_recode.export.exported_episodes import read
     from pytest_recode.render.words import plural
 
-    found = read(or_latest(given.runs), given.model, without_of(given.without))
-    episodes = (each for each in found.episodes if each.played is not None or not to.needs_transcript)
+    exported = read(or_latest(arguments.runs), arguments.model, without_of(arguments.without))
+    episodes = (each for each in exported.episodes if each.played is not None or not to.needs_transcript)
     first = next(episodes, None)
     if first is None:
-        raise UserError(f"--to={given.to}: no episode has a readable transcript ({found.notes[-1]})")
-    written = to.write(itertools.chain([first], episodes), given.output or to.output)
-    left = found.count - written.episodes
-    lines = [f"{written.place} ({plural(written.episodes, 'episode')})", *found.notes]
+        raise UserError(f"--to={arguments.to}: no episode has a readable transcript ({exported.notes[-1]})")
+    written = to.write(itertools.chain([first], episodes), arguments.output or to.output)
+    left = exported.count - written.episodes
+    lines = [f"{written.place} ({plural(written.episodes, 'episode')})", *exported.notes]
     if left:
-        lines.append(f"left out: {left} of {found.count} episodes, without a readable transcript")
+        lines.append(f"left out: {left} of {exported.count} episodes, without a readable transcript")
     return "".join(f"{line}\n" for line in lines)

@@ -28,17 +28,17 @@ def add_to(commands: Commands) -> None:
     )
 
 
-def _gate(given: argparse.Namespace) -> tuple[str, int]:
+def _gate(arguments: argparse.Namespace) -> tuple[str, int]:
     from pytest_recode.metrics import baseline
     from pytest_recode.metrics.fail_on import DEFAULT, conditions
     from pytest_recode.metrics.gate_comparison import gate
     from pytest_recode.metrics.run_notes import unmerged
     from pytest_recode.render import gate_lines as shown
 
-    fail_on = conditions(given.fail_on or DEFAULT, "--fail-on")
-    before = baseline.load(given.baseline)
-    run = baseline.of_run(given.run)
-    place = given.run if given.run.is_dir() else given.run.parent
+    fail_on = conditions(arguments.fail_on or DEFAULT, "--fail-on")
+    before = baseline.load(arguments.baseline)
+    run = baseline.of_run(arguments.run)
+    place = arguments.run if arguments.run.is_dir() else arguments.run.parent
     found = gate(run, before, fail_on, unplayed=run.unended, unmerged=unmerged(place))
     lines = [*shown.lines(found), *run.notes]
     return "".join(f"{line}\n" for line in lines), 0 if found.passed else 1

@@ -46,40 +46,40 @@ def add_to(commands: Commands) -> None:
     add_without(html)
 
 
-def _html(given: argparse.Namespace) -> str:
+def _html(arguments: argparse.Namespace) -> str:
     need_packages("pytest-recode html", FIGURES, "html")
     from pytest_recode.cli.report_tables import SIMULATED, makers, rows_of
     from pytest_recode.metrics.transcripts import ReadTranscripts
     from pytest_recode.render.html import build
     from pytest_recode.render.html.page import files
 
-    runs = or_latest(given.runs)
-    found = rows_of(runs, given.model)
-    if not found.own:
+    runs = or_latest(arguments.runs)
+    rows = rows_of(runs, arguments.model)
+    if not rows.own:
         raise UserError(
             "no episode to show: a report for a browser is of runs; pytest-recode report shows published results"
         )
-    without = without_of(given.without)
+    without = without_of(arguments.without)
     roots = [((run if run.is_dir() else run.parent) / "episodes").resolve() for run in runs]
 
     def readable(path: Path) -> bool:
         return path.is_file() and any(path.resolve().is_relative_to(root) for root in roots)
 
-    analysed = sum(map(len, found.own.values())) <= _MOST_ANALYSED
+    analysed = sum(map(len, rows.own.values())) <= _MOST_ANALYSED
     transcripts = ReadTranscripts(with_pairs=analysed)
-    episodes = build.episodes(found.own, without, readable, transcripts)
-    made = makers(found, known={}, transcripts=transcripts.reader)
-    table_notes = [SIMULATED] if found.simulated else []
+    episodes = build.episodes(rows.own, without, readable, transcripts)
+    table_makers = makers(rows, known={}, transcripts=transcripts.reader)
+    table_notes = [SIMULATED] if rows.simulated else []
     if not analysed:
         for name in _SLOW_TABLES:
-            made.pop(name, None)
+            table_makers.pop(name, None)
         table_notes.append(
             f"left out, because they analyse the code of every turn: {', '.join(_SLOW_TABLES)}; pytest-recode report has them"
         )
-    tables = [table for make in made.values() if (table := make()) is not None]
-    notes = [_without_path(note, runs) for note in found.notes]
-    report = build.report(found.own, episodes, tables, table_notes, notes, without)
-    return _written(files(report, episodes.pages), given.output)
+    tables = [table for make in table_makers.values() if (table := make()) is not None]
+    notes = [_without_path(note, runs) for note in rows.notes]
+    report = build.report(rows.own, episodes, tables, table_notes, notes, without)
+    return _written(files(report, episodes.pages), arguments.output)
 
 
 def _without_path(note: str, runs: Sequence[Path]) -> str:

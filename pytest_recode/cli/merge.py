@@ -21,13 +21,13 @@ def add_to(commands: Commands) -> None:
     )
 
 
-def _merge(given: argparse.Namespace) -> str:
+def _merge(arguments: argparse.Namespace) -> str:
     from pytest_recode.records import merged_run
     from pytest_recode.records.merge_check import checked
     from pytest_recode.records.merge_parts import read_part
     from pytest_recode.render import merged
 
-    found = checked([read_part(path) for path in given.parts])
-    merged_run.check_place(given.out, found)
-    merged_run.write(found, given.out)
-    return "".join(f"{line}\n" for line in merged.lines(found, given.out))
+    shards = checked([read_part(path) for path in arguments.parts])
+    merged_run.check_place(arguments.out, shards)
+    merged_run.write(shards, arguments.out)
+    return "".join(f"{line}\n" for line in merged.lines(shards, arguments.out))

@@ -27,12 +27,12 @@ def add_to(commands: Commands) -> None:
     )
 
 
-def _new(given: argparse.Namespace) -> str:
+def _new(arguments: argparse.Namespace) -> str:
     import shlex
 
     from pytest_recode.formats.directory import example
 
-    task: Path = given.task
+    task: Path = arguments.task
     files = example.write(task)
     return (
         f"{task}: {len(files)} files, of a task that validates\n"

@@ -28,7 +28,7 @@ def add_to(commands: Commands) -> None:
     )
 
 
-def _plot(given: argparse.Namespace) -> str:
+def _plot(arguments: argparse.Namespace) -> str:
     need_packages("pytest-recode plot", FIGURES, "html")
     from pytest_recode.cli.report_tables import makers, rows_of
     from pytest_recode.render.html.charts import TABLES, charts, left_out
@@ -36,17 +36,17 @@ def _plot(given: argparse.Namespace) -> str:
     from pytest_recode.render.html.history_chart import history_chart
     from pytest_recode.render.html.names import labels
 
-    rows = rows_of(or_latest(given.runs), given.model)
+    rows = rows_of(or_latest(arguments.runs), arguments.model)
     made = makers(rows, known={})
     tables = {name: table for name in TABLES if name in made and (table := made[name]()) is not None}
     history = history_chart(rows.own)
-    found = (*charts(rows.own, labels(rows.own), tables), *([history] if history else []))
-    if not found:
+    figures = (*charts(rows.own, labels(rows.own), tables), *([history] if history else []))
+    if not figures:
         raise UserError("no episode to plot: all ended with an error")
     written = []
-    for chart in found:
+    for chart in figures:
         for suffix, data in ((".svg", svg(chart)), (".png", png(chart))):
-            path = given.output / f"{chart.name}{suffix}"
+            path = arguments.output / f"{chart.name}{suffix}"
             write_file(path, data)
             written.append(path)
     if line := left_out(rows.own):

@@ -88,85 +88,87 @@ def _seed(value: str) -> int:
         raise argparse.ArgumentTypeError(f"{value!r} is not a whole number") from None
 
 
-def _check(given: argparse.Namespace) -> None:
+def _check(arguments: argparse.Namespace) -> None:
     """Raises `UserError` for arguments that do not fit together."""
     from pytest_recode.metrics.statistical_power import MOST_ATTEMPTS
 
-    if given.given:
-        path = given.given[0]
+    if arguments.given:
+        path = arguments.given[0]
         raise UserError(f"{path}: give tasks as --tasks {path}, and runs as --runs {path}")
-    if not given.tasks and not given.runs:
+    if not arguments.tasks and not arguments.runs:
         raise UserError(
             "power needs tasks: give --tasks DIR, or --runs RUN for the tasks and solve rates of recorded runs"
         )
-    if given.points and given.attempts:
+    if arguments.points and arguments.attempts:
         raise UserError("--points finds the number of attempts, so it excludes --attempts: leave out one of the two")
-    for number in given.attempts:
+    for number in arguments.attempts:
         if number > MOST_ATTEMPTS:
             raise UserError(f"--attempts={number}: give numbers from 1 to {MOST_ATTEMPTS}")
-    if given.points and given.points > 100:
-        raise UserError(f"--points={given.points}: give percentage points from 1 to 100")
+    if arguments.points and arguments.points > 100:
+        raise UserError(f"--points={arguments.points}: give percentage points from 1 to 100")
 
 
-def _power(given: argparse.Namespace) -> str:
+def _power(arguments: argparse.Namespace) -> str:
     from pytest_recode.cli import report_tables
     from pytest_recode.metrics import difficulty, statistical_power
     from pytest_recode.metrics.episode_tokens import mean_tokens
     from pytest_recode.render import report_power
     from pytest_recode.render.words import plural
 
-    _check(given)
-    found = report_tables.rows_of(given.runs) if given.runs else None
-    played = [one for group in found.everything.values() for one in group if one.played] if found else []
-    notes = list(found.notes) if found else []
-    tasks = _tasks(given.tasks, notes) if given.tasks else _tasks_of(played)
+    _check(arguments)
+    rows = report_tables.rows_of(arguments.runs) if arguments.runs else None
+    played = [one for group in rows.everything.values() for one in group if one.played] if rows else []
+    notes = list(rows.notes) if rows else []
+    tasks = _tasks(arguments.tasks, notes) if arguments.tasks else _tasks_of(played)
     of_tasks = [one for one in played if one.task in tasks.get(one.row.format, ())]
-    if found and not of_tasks:
+    if rows and not of_tasks:
         raise UserError(
-            f"--runs={given.runs[0]}: no episode {'of --tasks ' if given.tasks else ''}has a verdict, so nothing is known of the tasks:"
+            f"--runs={arguments.runs[0]}: no episode {'of --tasks ' if arguments.tasks else ''}has a verdict, so nothing is known of the tasks:"
             " give other runs, or --tasks alone"
         )
-    seed = statistical_power.SEED if given.seed is None else given.seed
+    seed = statistical_power.SEED if arguments.seed is None else arguments.seed
     answers = []
     for task_format, its in tasks.items():
         its_own = [one for one in of_tasks if one.row.format == task_format]
         known = difficulty.recorded(its_own)
-        if found and (unknown := len(its) - len(known)):
+        if rows and (unknown := len(its) - len(known)):
             notes.append(f"--runs: no verdict on {plural(unknown, 'task')}, whose difficulty is assumed")
         whole = statistical_power.task_set(its, known)
-        found_with = _least_differences(whole, given, seed)
-        answers += _detectable(task_format, len(its), whole.units, found_with, mean_tokens(its_own), given.points)
+        found_with = _least_differences(whole, arguments, seed)
+        answers += _detectable(task_format, len(its), whole.units, found_with, mean_tokens(its_own), arguments.points)
     if other := len({(one.row.format, one.task) for one in played} - {(one.row.format, one.task) for one in of_tasks}):
         notes.append(f"--runs: {plural(other, 'task')} not below --tasks, and omitted")
     simulated = bool(of_tasks) and all(one.row.simulated for one in of_tasks)
-    if found and found.simulated and not simulated:
+    if rows and rows.simulated and not simulated:
         notes.append(report_tables.SIMULATED)
     table = report_power.table(answers, seed=seed, recorded=_recorded(of_tasks), simulated=simulated)
-    return as_text([table], notes, given.format)
+    return as_text([table], notes, arguments.format)
 
 
-def _least_differences(whole: TaskSet, given: argparse.Namespace, seed: int) -> dict[int, int | None]:
+def _least_differences(whole: TaskSet, arguments: argparse.Namespace, seed: int) -> dict[int, int | None]:
     """Number of attempts -> the smallest difference in points that is found; None if none is."""
     from pytest_recode.metrics import statistical_power
 
-    if not given.points:
-        return {number: statistical_power.smallest(whole, number, seed=seed) for number in given.attempts or _ATTEMPTS}
-    fewest = statistical_power.fewest_attempts(whole, given.points, seed=seed)
+    if not arguments.points:
+        return {
+            number: statistical_power.smallest(whole, number, seed=seed) for number in arguments.attempts or _ATTEMPTS
+        }
+    fewest = statistical_power.fewest_attempts(whole, arguments.points, seed=seed)
     number = fewest or statistical_power.MOST_ATTEMPTS
     points = statistical_power.smallest(whole, number, seed=seed)
     # Both are simulated, and may differ by a point
-    return {number: min(points, given.points) if fewest and points else points}
+    return {number: min(points, arguments.points) if fewest and points else points}
 
 
 def _detectable(
     task_format: str,
     tasks: int,
     units: str,
-    found: Mapping[int, int | None],
+    differences: Mapping[int, int | None],
     tokens: EpisodeTokens | None,
     asked: int | None,
 ) -> list[Detectable]:
-    """The answers for a benchmark of so many `tasks`. `found`: the result of `_least_differences`."""
+    """The answers for a benchmark of so many `tasks`. `differences`: the result of `_least_differences`."""
     from pytest_recode.render.report_power import Detectable
 
     costs = {model: tokens.cost_usd(price) for model, price in _prices().items()} if tokens else {}
@@ -181,7 +183,7 @@ def _detectable(
             costs={model: cost and number * tasks * cost for model, cost in costs.items()},
             asked=asked,
         )
-        for number, points in found.items()
+        for number, points in differences.items()
     ]
 
 
@@ -190,13 +192,13 @@ def _tasks(paths: Sequence[Path], notes: list[str]) -> Tasks:
     from pytest_recode.formats.discovery import find
     from pytest_recode.metrics.record_attempts import snippet_of, task_key
 
-    found = find(paths, task_key)
-    if found.errors:  # the answer depends on the number of tasks
-        more = f" (and {len(found.errors) - 1} more)" if len(found.errors) > 1 else ""
-        raise UserError(f"{found.errors[0]}{more}")
-    notes += [f"--tasks: {name} is omitted: {task.fault}" for (_, name), task in found.tasks.items() if task.fault]
+    discovered = find(paths, task_key)
+    if discovered.errors:  # the answer depends on the number of tasks
+        more = f" (and {len(discovered.errors) - 1} more)" if len(discovered.errors) > 1 else ""
+        raise UserError(f"{discovered.errors[0]}{more}")
+    notes += [f"--tasks: {name} is omitted: {task.fault}" for (_, name), task in discovered.tasks.items() if task.fault]
     tasks: dict[str, dict[str, Snippet | None]] = {}
-    for (task_format, name), task in found.tasks.items():
+    for (task_format, name), task in discovered.tasks.items():
         if not task.fault:
             tasks.setdefault(task_format, {})[name] = snippet_of(task.facts)
     if not tasks:

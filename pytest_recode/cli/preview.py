@@ -70,26 +70,26 @@ def add_to(commands: Commands) -> None:
     preview.add_argument("--no-pager", action="store_true", help="do not start $PAGER (default: less)")
 
 
-def _preview(given: argparse.Namespace) -> str:
+def _preview(arguments: argparse.Namespace) -> str:
     asked = next(
-        (f"--{name}" for name in ("answer", "mutant", "mutants") if getattr(given, name) not in (None, False)), ""
+        (f"--{name}" for name in ("answer", "mutant", "mutants") if getattr(arguments, name) not in (None, False)), ""
     )
     grades = asked in ("--answer", "--mutant")
-    _check(given, asked, grades=grades)
-    task, task_format = _task(given.task)
+    _check(arguments, asked, grades=grades)
+    task, task_format = _task(arguments.task)
     if grades:
-        text = _answer(given, task)
-    elif given.mutants:
+        text = _answer(arguments, task)
+    elif arguments.mutants:
         text = _mutants(task)
     else:
-        text = _prompt(task, task_format, given.agent or AGENT, given.protocol or "text")
-    return paged(text, pager=not given.no_pager)
+        text = _prompt(task, task_format, arguments.agent or AGENT, arguments.protocol or "text")
+    return paged(text, pager=not arguments.no_pager)
 
 
-def _check(given: argparse.Namespace, asked: str, *, grades: bool) -> None:
+def _check(arguments: argparse.Namespace, asked: str, *, grades: bool) -> None:
     """Raises `UserError` for an option that what is asked for does not use."""
     for name in (*(OF_PROMPTS if asked else ()), *(() if grades else OF_GRADINGS)):
-        if getattr(given, name) is not None:
+        if getattr(arguments, name) is not None:
             if name in OF_PROMPTS:
                 why = f"is about the prompt, which {asked} does not print: leave out one of the two"
             else:
@@ -160,26 +160,26 @@ def _prompt(task: Task, task_format: Format, agent: str, protocol: str) -> str:
     return prompt_text(view)
 
 
-def _answer(given: argparse.Namespace, task: Task) -> str:
+def _answer(arguments: argparse.Namespace, task: Task) -> str:
     from pytest_recode.cli.command_sandbox import advice, opened
     from pytest_recode.render.task_preview import AnswerView, answer_text
     from pytest_recode.validation.graded_answer import MARK, graded
 
-    seed = _seed(given.seed)
+    seed = _seed(arguments.seed)
     parts = task.load()
-    name, about, targets = _targets(given, task, parts)
+    name, about, targets = _targets(arguments, task, parts)
     try:
-        with opened(given.sandbox or "auto", task, own=_is_own(given.answer, task)) as sandbox:
-            found = graded(task, parts, targets, sandbox, seed=seed)
+        with opened(arguments.sandbox or "auto", task, own=_is_own(arguments.answer, task)) as sandbox:
+            grading = graded(task, parts, targets, sandbox, seed=seed)
     except (GraderError, SandboxError, UserError) as error:
         raise UserError(f"{task.id}: {advice(str(error))}") from error
     view = AnswerView(
         heading=f"{task.id}: {name}",
         about=about,
-        verdict=found.verdict,
+        verdict=grading.verdict,
         sandbox=sandbox.name,
-        feedback=found.feedback,
-        cuts=[(cut.interface, cut.field, " and ".join(cut.reasons), cut.passage) for cut in found.cuts],
+        feedback=grading.feedback,
+        cuts=[(cut.interface, cut.field, " and ".join(cut.reasons), cut.passage) for cut in grading.cuts],
         mark=MARK,
     )
     return answer_text(view)
@@ -211,12 +211,12 @@ def _seed(text: str | None) -> int | None:
     return int(text)
 
 
-def _targets(given: argparse.Namespace, task: Task, parts: Parts) -> tuple[str, list[str], Files]:
+def _targets(arguments: argparse.Namespace, task: Task, parts: Parts) -> tuple[str, list[str], Files]:
     """The name of the answer, lines about it, and its files. Raises `UserError`."""
-    if given.answer is not None:
+    if arguments.answer is not None:
         from pytest_recode.formats.directory.proofs import read_answer
 
-        path: Path = given.answer
+        path: Path = arguments.answer
         texts = {"instruction.md": parts.instruction, "paper.md": parts.paper or ""}
         delivered = {**{name: text.encode() for name, text in texts.items()}, **parts.repo}
         root = task.manifest.parent
@@ -231,10 +231,14 @@ def _targets(given: argparse.Namespace, task: Task, parts: Parts) -> tuple[str, 
     from pytest_recode.validation.mutant_diff import unified_diff
     from pytest_recode.validation.mutants import chosen, mutants
 
-    found = mutants(parts.reference, task.interfaces)
-    number, mutant = chosen(found, given.mutant)
+    every_mutant = mutants(parts.reference, task.interfaces)
+    number, mutant = chosen(every_mutant, arguments.mutant)
     line = proofs_of(task, "equivalent").equivalent.get(mutant.name)
     reference, changed = (each.decode("utf-8", "replace") for each in (parts.reference[mutant.path], mutant.source))
     about = [unified_diff(mutant.path, reference, changed), f"    {mutant.name}"]
     about += [f"equivalent.txt:{line} lists it as equivalent to the reference."] if line else []
-    return f"mutant {number} of {len(found)} of the reference", about, {**parts.reference, mutant.path: mutant.source}
+    return (
+        f"mutant {number} of {len(every_mutant)} of the reference",
+        about,
+        {**parts.reference, mutant.path: mutant.source},
+    )

@@ -97,16 +97,16 @@ def add_to(commands: Commands) -> None:
     )
 
 
-def _judge(given: argparse.Namespace) -> Judge:
+def _judge(arguments: argparse.Namespace) -> Judge:
     from pytest_recode.metrics.adoption_by_model import judge
     from pytest_recode.models import ModelContext, litellm_
     from pytest_recode.records.null_ledger import NullLedger
 
-    name, api_base = given.adoption_model, given.api_base
+    name, api_base = arguments.adoption_model, arguments.api_base
     litellm_.check(ModelContext(name=name, ledger=NullLedger(), api_base=api_base))
 
     def judged(rows: Rows) -> tuple[Mapping[Row, Sequence[Advice]], Sequence[str]]:
-        found = judge(rows, name, litellm_.make, _print_note, sample=given.adoption_sample, api_base=api_base)
+        found = judge(rows, name, litellm_.make, _print_note, sample=arguments.adoption_sample, api_base=api_base)
         return found.advice, found.notes
 
     return judged
@@ -124,63 +124,65 @@ def _share(value: str) -> float:
     return share
 
 
-def _report(given: argparse.Namespace) -> str:
+def _report(arguments: argparse.Namespace) -> str:
     # Imported here, because --help and errors of argparse do not need these modules
     from pytest_recode.cli import report_tables
     from pytest_recode.render import report_latex, report_pairs, report_table, table_formats
 
-    found = report_tables.rows_of(or_latest(given.files), given.model)
+    rows = report_tables.rows_of(or_latest(arguments.files), arguments.model)
     gc.freeze()  # the attempts stay until the end, and no collection of garbage is to look at them again
-    notes = list(found.notes)
-    tasks = _tasks(given.tasks)
+    notes = list(rows.notes)
+    tasks = _tasks(arguments.tasks)
     notes += [f"--tasks: its tasks are omitted: {error}" for error in tasks.errors]
-    if given.common:
-        before = len(found.notes)
-        found = report_tables.only_common(found)
-        notes += found.notes[before:]
-    shown = found.shown
+    if arguments.common:
+        before = len(rows.notes)
+        rows = report_tables.only_common(rows)
+        notes += rows.notes[before:]
+    shown = rows.shown
     makers = {
         **report_tables.makers(
-            found,
+            rows,
             # --common also removes the tasks that it omits from the expected tasks
-            known={} if given.common else tasks.names,
-            base=report_pairs.base_row(shown, given.base) if given.base else None,
-            hard_threshold=given.hard_threshold,
-            judge=_judge(given) if given.adoption_model else None,
+            known={} if arguments.common else tasks.names,
+            base=report_pairs.base_row(shown, arguments.base) if arguments.base else None,
+            hard_threshold=arguments.hard_threshold,
+            judge=_judge(arguments) if arguments.adoption_model else None,
         ),
-        **_code(given, found.own, tasks, notes),
+        **_code(arguments, rows.own, tasks, notes),
     }
-    if given.base and given.table and "comparisons" not in given.table:
+    if arguments.base and arguments.table and "comparisons" not in arguments.table:
         raise UserError("--base requires the table comparisons: add --table=comparisons, or remove --base or --table")
-    if given.by and given.table:
+    if arguments.by and arguments.table:
         raise UserError("--by=date shows one table, history: remove --by or --table")
-    selected = ["history"] if given.by else given.table
+    selected = ["history"] if arguments.by else arguments.table
     for name in selected:
         if name not in makers:
             more = "; code needs --tasks" if "code" not in makers else ""
             raise UserError(
                 f"--table={name}: no such table for these files{guess(name, list(makers))}; the tables are {', '.join(makers)}{more}"
             )
-    by_default = [name for name in makers if given.format == "json" or name not in report_tables.ON_REQUEST]
-    names = selected or (by_default[:1] if given.format == "csv" else by_default)
+    by_default = [name for name in makers if arguments.format == "json" or name not in report_tables.ON_REQUEST]
+    names = selected or (by_default[:1] if arguments.format == "csv" else by_default)
     chosen = [table for name in names if (table := makers[name]()) is not None]
     if not chosen:
         hint = (
-            "; --base=ROW compares one row with each other one" if names[0] == "comparisons" and not given.base else ""
+            "; --base=ROW compares one row with each other one"
+            if names[0] == "comparisons" and not arguments.base
+            else ""
         )
         raise UserError(f"--table={names[0]}: these files have no data for it{hint}")
     notes += report_table.changed_files(shown)
-    if found.simulated:
+    if rows.simulated:
         notes.append(report_tables.SIMULATED)
-    if given.format == "csv":
-        if len(given.table) > 1:
+    if arguments.format == "csv":
+        if len(arguments.table) > 1:
             raise UserError("--format=csv writes one table: give --table once")
         for note in notes:
             _print_note(note)
         return table_formats.as_csv(chosen[0])
-    if given.format == "latex":
+    if arguments.format == "latex":
         return report_latex.latex(chosen, notes)
-    return as_text(chosen, notes, given.format)
+    return as_text(chosen, notes, arguments.format)
 
 
 def _tasks(paths: Sequence[Path]) -> DiscoveredTasks:
@@ -191,12 +193,12 @@ def _tasks(paths: Sequence[Path]) -> DiscoveredTasks:
 
 
 def _code(
-    given: argparse.Namespace, rows: Mapping[Row, Sequence[Attempt]], tasks: DiscoveredTasks, notes: list[str]
+    arguments: argparse.Namespace, rows: Mapping[Row, Sequence[Attempt]], tasks: DiscoveredTasks, notes: list[str]
 ) -> dict[str, Callable[[], Table]]:
     """The table `code`, if --tasks is given. It needs an optional package, whose absence is an error only if the table is requested."""
-    if given.codebertscore and not given.tasks:
+    if arguments.codebertscore and not arguments.tasks:
         raise UserError("--codebertscore requires the references: add --tasks DIR")
-    if not given.tasks or not rows:
+    if not arguments.tasks or not rows:
         return {}
     from pytest_recode.metrics import code_similarity
     from pytest_recode.render import report_code
@@ -205,7 +207,7 @@ def _code(
         code_similarity.need("codebleu", "CodeBLEU")
     except UserError as error:
         # The other uses of --tasks need no package
-        if "code" in given.table:
+        if "code" in arguments.table:
             raise
         notes.append(f"code: {error}")
         return {}
@@ -219,13 +221,13 @@ def _code(
             return None
 
     def table() -> Table:
-        if given.codebertscore:
+        if arguments.codebertscore:
             code_similarity.fetch(_print_note)
         return report_code.table(
             rows,
             lambda one: reference(one.row.format, one.task),
-            known={} if given.common else tasks.names,
-            bert=code_similarity.codebertscore if given.codebertscore else None,
+            known={} if arguments.common else tasks.names,
+            bert=code_similarity.codebertscore if arguments.codebertscore else None,
         )
 
     return {"code": table}

@@ -87,18 +87,18 @@ def rows_of(files: Sequence[Path], models: Sequence[str] = ()) -> RowsOfRuns:
     )
 
 
-def only_common(found: RowsOfRuns) -> RowsOfRuns:
+def only_common(rows: RowsOfRuns) -> RowsOfRuns:
     """Keep only the tasks that every row of a benchmark has. Raises `UserError` if there is none."""
-    shown = report_table.common(found.shown)
+    shown = report_table.common(rows.shown)
     if not any(shown.values()):
         raise UserError("--common: no task has episodes of every row; remove --common, or give fewer files")
     notes = ["--common: only tasks that every row of the same benchmark has"]
     notes += [
         f"--common: {plural(lost, 'task')} of {report_table.name(row)} omitted"
         for row in shown
-        if (lost := len(report_table.tasks(found.shown[row]) - report_table.tasks(shown[row])))
+        if (lost := len(report_table.tasks(rows.shown[row]) - report_table.tasks(shown[row])))
     ]
-    return replace(found, shown=shown, notes=(*found.notes, *notes))
+    return replace(rows, shown=shown, notes=(*rows.notes, *notes))
 
 
 _ABOVE = ("episodes", "comparisons")
@@ -106,7 +106,7 @@ _ABOVE = ("episodes", "comparisons")
 
 
 def makers(
-    found: RowsOfRuns,
+    rows: RowsOfRuns,
     *,
     known: Mapping[str, Set[str]],
     base: Row | None = None,
@@ -115,21 +115,21 @@ def makers(
     transcripts: TranscriptReader = FROM_FILES,
 ) -> dict[str, Callable[[], Table | None]]:
     """The tables by name, except `code`. `known`: format -> its expected tasks; `base`: the row that the others are compared with."""
-    shown, own = found.shown, found.own
+    shown, own = rows.shown, rows.own
     with_lines = {row: group for row, group in shown.items() if group and all(attempt.snippet for attempt in group)}
     best = max(with_lines, key=lambda row: passed(with_lines[row]).scaled or 0, default=None)
-    detail = list(shown) if found.chosen else [row for row in with_lines if not row.published]
+    detail = list(shown) if rows.chosen else [row for row in with_lines if not row.published]
     episodes = report_episodes.tables(own, known)
     pairs = report_pairs.tables(
         {row: group for row, group in shown.items() if group},
-        found.replayed,
-        [one for one in found.attempts if one.replay is None],
+        rows.replayed,
+        [one for one in rows.attempts if one.replay is None],
         base=base,
     )
     return {
         **report_snippets.tables(
             with_lines,
-            everything={row: group for row, group in found.everything.items() if row in with_lines or row.published},
+            everything={row: group for row, group in rows.everything.items() if row in with_lines or row.published},
             detail=detail or ([best] if best else []),
             hard_threshold=hard_threshold,
             known=known,
@@ -146,18 +146,18 @@ def makers(
     }
 
 
-def _chosen(found: Rows, models: Sequence[str]) -> dict[Row, Sequence[Attempt]]:
+def _chosen(rows: Rows, models: Sequence[str]) -> dict[Row, Sequence[Attempt]]:
     return {
         row: attempts
-        for row, attempts in found.items()
+        for row, attempts in rows.items()
         if not models or any(text.lower() in row.model.lower() for text in models)
     }
 
 
-def _left_out(found: Sequence[Row], shown: Sequence[Row], models: Sequence[str]) -> list[str]:
-    names = list(dict.fromkeys(row.model for row in found if row not in shown))
+def _left_out(rows: Sequence[Row], shown: Sequence[Row], models: Sequence[str]) -> list[str]:
+    names = list(dict.fromkeys(row.model for row in rows if row not in shown))
     if not names:
         return []
     return [
-        f"--model={' --model='.join(models)}: {len(found) - len(shown)} of {len(found)} rows omitted: {some_of(names, 5)}"
+        f"--model={' --model='.join(models)}: {len(rows) - len(shown)} of {len(rows)} rows omitted: {some_of(names, 5)}"
     ]

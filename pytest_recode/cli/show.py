@@ -45,48 +45,48 @@ def add_to(commands: Commands) -> None:
     show.add_argument("--no-pager", action="store_true", help="do not start $PAGER (default: less)")
 
 
-def _show(given: argparse.Namespace) -> str:
+def _show(arguments: argparse.Namespace) -> str:
     from pytest_recode.records.episode_choice import choose, episodes_of, guess_of, names, tasks
     from pytest_recode.records.transcript_turns import read_episode
     from pytest_recode.render.episode_text import ShownParts, listed, painted, shown
 
-    run, ids = _run_and_ids(given)
+    run, ids = _run_and_ids(arguments)
     if run.is_file():
         path = run
     else:
         episodes = episodes_of(run, ids)
-        if ids[len(given.ids) :] and not any(ids[0] in names(each) for each in episodes):
+        if ids[len(arguments.ids) :] and not any(ids[0] in names(each) for each in episodes):
             raise UserError(
                 f"{ids[0]}: no such file or directory, and no such episode in {run}{guess_of(ids[0], episodes)}; the tasks are {tasks(episodes)};"
                 " give the directory of a run, the path of a transcript, or a task"
             )
-        found = choose(run, episodes, ids, given.expression)
-        if len(found) > 1:
-            return paged(painted(listed(found, str(run)), colour=_colour()), pager=not given.no_pager)
-        path = found[0].path
+        episode_paths = choose(run, episodes, ids, arguments.expression)
+        if len(episode_paths) > 1:
+            return paged(painted(listed(episode_paths, str(run)), colour=_colour()), pager=not arguments.no_pager)
+        path = episode_paths[0].path
     episode = read_episode(path)
     numbers = [turn.number for turn in episode.turns]
-    if given.turn is not None and given.turn not in numbers:
+    if arguments.turn is not None and arguments.turn not in numbers:
         known = f"its turns are {', '.join(map(str, numbers))}" if numbers else "it has no turn yet"
-        raise UserError(f"--turn={given.turn}: the episode has no such turn; {known}")
-    view = ShownParts(turn=given.turn, diff=given.diff, prompts=given.prompts)
-    return paged(painted(shown(episode, view), colour=_colour()), pager=not given.no_pager)
+        raise UserError(f"--turn={arguments.turn}: the episode has no such turn; {known}")
+    view = ShownParts(turn=arguments.turn, diff=arguments.diff, prompts=arguments.prompts)
+    return paged(painted(shown(episode, view), colour=_colour()), pager=not arguments.no_pager)
 
 
-def _run_and_ids(given: argparse.Namespace) -> tuple[Path, list[str]]:
+def _run_and_ids(arguments: argparse.Namespace) -> tuple[Path, list[str]]:
     """The run or transcript, and the ids of episodes. A first argument that is no path is an id in the latest run. Raises `UserError`."""
     from pytest_recode.records.episode_choice import latest_run
     from pytest_recode.records.run_directory import RESULTS
 
-    run: Path | None = given.run
+    run: Path | None = arguments.run
     if run is None:
-        return latest_run(Path()), given.ids
+        return latest_run(Path()), arguments.ids
     if run.name == RESULTS and run.is_file():
-        return run.parent, given.ids
+        return run.parent, arguments.ids
     if run.exists():
-        return run, given.ids
+        return run, arguments.ids
     try:
-        return latest_run(Path()), [str(run), *given.ids]
+        return latest_run(Path()), [str(run), *arguments.ids]
     except UserError as error:
         raise UserError(f"{run}: no such file or directory, and {error}") from None
 
@@ -100,10 +100,10 @@ def _complete(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list
     from pytest_recode.records.episode_ids import episode_ids
 
     try:
-        found = episode_ids(parsed_args.run or latest_run(Path()))
+        ids = episode_ids(parsed_args.run or latest_run(Path()))
     except UserError:  # there is nothing to choose from
         return []
-    return [each for each in (*dict.fromkeys(found.values()), *(found if prefix else ())) if each.isprintable()]
+    return [each for each in (*dict.fromkeys(ids.values()), *(ids if prefix else ())) if each.isprintable()]
 
 
 def _colour() -> bool:
