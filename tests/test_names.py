@@ -10,8 +10,6 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "pytest_recode"
 WORDS = {"found", "each", "given", "said", "made", "told", "kept", "theirs", "ours", "wanted"}
-NOT_YET = {"feedback", "program"}
-"""Packages that break the rule. A package that no longer does is removed here."""
 MOST_LINES = 2
 """A local variable with such a name is last used at most this many lines below its first line."""
 PARTS = sorted({path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()})
@@ -73,15 +71,10 @@ def _faults_of(part: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("part", [part for part in PARTS if part not in NOT_YET])
+@pytest.mark.parametrize("part", PARTS)
 def test_names_are_nouns(part: str) -> None:
     listed = _faults_of(part)
     assert listed == [], "name what the value is:\n" + "\n".join(listed)
-
-
-@pytest.mark.parametrize("part", sorted(NOT_YET))
-def test_packages_that_break_the_rule(part: str) -> None:
-    assert _faults_of(part), f"remove {part} from NOT_YET in {Path(__file__).name}: its names are nouns"
 
 
 @pytest.mark.parametrize(
