@@ -174,12 +174,12 @@ class ChatServer:
             request = Request(number=len(self.requests), path=path, headers=headers, body=body)
             self.requests.append(request)
         if callable(self.script):
-            found = self.script(request)
+            answer = self.script(request)
         elif request.number < len(self.script):
-            found = self.script[request.number]
+            answer = self.script[request.number]
         else:
-            found = fault(400, f"the script has {len(self.script)} answers: this is request {request.number + 1}")
-        return request, say(found) if isinstance(found, str) else found
+            answer = fault(400, f"the script has {len(self.script)} answers: this is request {request.number + 1}")
+        return request, say(answer) if isinstance(answer, str) else answer
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -159,11 +159,11 @@ def _become(
     os.closerange(3, max(fds) + 1)
     os.chdir(cwd)
     own = {name: value for name, value in os.environ.items() if name.startswith("PYTHON") and name != "PYTHONPATH"}
-    theirs = {name: value for name, value in environ.items() if name.startswith("PYTHON") and name != "PYTHONPATH"}
+    asked_for = {name: value for name, value in environ.items() if name.startswith("PYTHON") and name != "PYTHONPATH"}
     os.environ.clear()
     os.environ.update(environ)
     args = args[1:] if args[0] == "-u" else args
-    if own != theirs or args[0][:2] not in ("-m", "-c"):
+    if own != asked_for or args[0][:2] not in ("-m", "-c"):
         os.execv(sys.executable, [sys.executable, *args])
     sys.stdin = open(0, closefd=False)  # noqa: SIM115  it is open as long as the process is
     sys.stdout, sys.stderr = (io.TextIOWrapper(io.FileIO(fd, "w", closefd=False), write_through=True) for fd in (1, 2))

@@ -38,11 +38,11 @@ both = pytest.mark.parametrize("name", SCHEMAS)
 
 def script(name: str) -> str:
     """The shell script of the step that plays."""
-    found = yaml.safe_load((FILES / name).read_text("utf-8"))
+    content = yaml.safe_load((FILES / name).read_text("utf-8"))
     if name == "gitlab-ci.yml":
-        [block] = found["recode"]["script"]
+        [block] = content["recode"]["script"]
         return str(block)
-    [block] = [step["run"] for step in found["jobs"]["compare"]["steps"] if "--recode-model" in step.get("run", "")]
+    [block] = [step["run"] for step in content["jobs"]["compare"]["steps"] if "--recode-model" in step.get("run", "")]
     return str(block)
 
 

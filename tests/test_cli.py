@@ -94,8 +94,8 @@ def published(files: Path) -> Path:
 @pytest.mark.mostly_slow
 def test_in_a_terminal_no_line_is_wider_than_that(report: Report, files: Path, width: int) -> None:
     """Of all tables; a path is one word, which stays whole."""
-    end, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (40, width))
+    end, terminal = pty.openpty()
+    termios.tcsetwinsize(terminal, (40, width))
     command = [
         sys.executable,
         "-m",
@@ -103,8 +103,8 @@ def test_in_a_terminal_no_line_is_wider_than_that(report: Report, files: Path, w
         "report",
         *(f"recode-out/{name}" for name in ("L0", "L4", "again")),
     ]
-    process = subprocess.Popen(command, cwd=files, env={"PYTHONPATH": str(ROOT)}, stdout=theirs, stderr=theirs)
-    os.close(theirs)
+    process = subprocess.Popen(command, cwd=files, env={"PYTHONPATH": str(ROOT)}, stdout=terminal, stderr=terminal)
+    os.close(terminal)
     data = b""
     with contextlib.suppress(OSError):  # the other side is closed
         while part := os.read(end, 65536):
@@ -267,12 +267,12 @@ def test_published_rows_are_marked_and_all_there(report: Report, tmp_path: Path)
     episodes, errors = json.loads(report(mine, "--table=episodes", "--table=categories", "--format=json").stdout)[
         "tables"
     ]
-    found = {
+    shares = {
         (row["model"], row["feedback"]): (row["solved"], row["played"], f"{row['recall']:.1f}", row["turns"])
         for row in episodes["rows"]
         if row["published"]
     }
-    assert found == {
+    assert shares == {
         (model, level): (solved, 102, recall, 10)
         for model, *cells in (
             ("GPT-5", (30, "29.4"), (57, "55.9"), (73, "71.6")),
@@ -340,10 +340,10 @@ def test_without_the_extra_the_table_of_code_says_how_to_have_it(tmp_path: Path)
     hide = (
         "import sys; sys.modules['codebleu'] = None; from pytest_recode.cli import main; sys.exit(main(sys.argv[1:]))"
     )
-    given = ["report", str(directory), "--tasks", str(ROOT / "tasks")]
+    arguments = ["report", str(directory), "--tasks", str(ROOT / "tasks")]
     whole, alone = (
         subprocess.run(
-            [sys.executable, "-c", hide, *given, *more], cwd=ROOT, capture_output=True, text=True, check=False
+            [sys.executable, "-c", hide, *arguments, *more], cwd=ROOT, capture_output=True, text=True, check=False
         )
         for more in ([], ["--table=code"])
     )
@@ -521,12 +521,12 @@ def test_the_command_is_declared() -> None:
 
 
 def commands() -> list[tuple[str, str]]:
-    found = []
+    lines = []
     for page in PAGES:
         text = re.sub(r"\\\n\s*", " ", page.read_text("utf-8"))
         for line in re.findall(r"^(?:    |\$ )?(pytest-recode report .*)$", text, re.MULTILINE):
-            found.append((page.name, line))
-    return found
+            lines.append((page.name, line))
+    return lines
 
 
 def test_the_documentation_has_commands() -> None:
@@ -537,10 +537,10 @@ def test_the_documentation_has_commands() -> None:
 @pytest.mark.mostly_slow
 def test_a_printed_command_works(report: Report, files: Path, page: str, command: str) -> None:
     words = shlex.split(command.partition(" > ")[0], comments=True)[2:]
-    given: list[str] = []
+    arguments: list[str] = []
     for word in words:  # as a shell does
-        given += sorted(str(path.relative_to(files)) for path in files.glob(word)) if "*" in word else [word]
-    done = report(*given, cwd=files)
+        arguments += sorted(str(path.relative_to(files)) for path in files.glob(word)) if "*" in word else [word]
+    done = report(*arguments, cwd=files)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
 

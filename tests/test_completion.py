@@ -81,11 +81,11 @@ def completed(person: Terminal, *words: str) -> list[str]:
 @pytest.fixture
 def run(project: Path) -> dict[str, dict[str, Any]]:
     """The records of `run` in the project, one for each task."""
-    found = {nodeid: each for nodeid, each in records(project / "run").items() if each["feedback"] == "L0"}
+    by_id = {nodeid: each for nodeid, each in records(project / "run").items() if each["feedback"] == "L0"}
     shutil.rmtree(project / "run/episodes")
     (project / "run/episodes").mkdir()
-    rewrite(project / "run/results.jsonl", [*found.values()])
-    return found
+    rewrite(project / "run/results.jsonl", [*by_id.values()])
+    return by_id
 
 
 @shells
@@ -115,10 +115,10 @@ def test_an_id_is_one_argument_whatever_it_contains(
     """Control characters, which a shell would write to the terminal, and line breaks are in no id that is offered."""
     [record, *_] = run.values()
     ids = (*HOSTILE, "f\x1b]0;pwned\x07", "fine", "g\ntouch pwned\n", "good")
-    rewrite(project / "run/results.jsonl", [{**record, "nodeid": each, "task": each} for each in ids])
+    rewrite(project / "run/results.jsonl", [{**record, "nodeid": episode_id, "task": episode_id} for episode_id in ids])
     with session(shell, project, tmp_path) as person:
-        for each in HOSTILE:
-            assert completed(person, "run", each[0]) == ["run", each]
+        for episode_id in HOSTILE:
+            assert completed(person, "run", episode_id[0]) == ["run", episode_id]
         assert completed(person, "run", "f") == ["run", "fine"]
         assert completed(person, "run", "g") == ["run", "good"]
     assert not (project / "pwned").exists()

@@ -28,7 +28,7 @@ DIATAXIS = ("tutorials", "how-to", "reference", "explanation")
 
 def commands() -> list[tuple[str, str]]:
     """Every shell command that runs pytest, as (page, command), continuation lines joined."""
-    found = []
+    lines = []
     for page in PAGES:
         if page.parent.name == "tutorials":
             continue  # test_tutorials.py runs them to their end
@@ -36,14 +36,14 @@ def commands() -> list[tuple[str, str]]:
             continue  # test_cut.py runs them, with a repository
         text = re.sub(r"\\\n\s*", " ", page.read_text("utf-8"))
         for line in re.findall(r"^(?:    |\$ )((?:\S+ && )*pytest .*)$", text, re.MULTILINE):
-            found.append((page.name, line))
+            lines.append((page.name, line))
         for block in re.findall(r"^ *```(?:sh|bash|console)\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL):
-            found += [
+            lines += [
                 (page.name, line.strip().removeprefix("$ "))
                 for line in block.splitlines()
                 if "pytest " in line and "models.yaml" not in line
             ]
-    return found
+    return lines
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ PLACES = [
     ROOT / "pytest_recode/inside",
     ROOT / "pytest_recode/inside/shared_grader/tampering",
 ]
-OURS = {each.name for place in PLACES[:4] for each in place.iterdir() if each.is_dir()}
+DIRECTORIES = {each.name for place in PLACES[:4] for each in place.iterdir() if each.is_dir()}
 
 
 CONTRIBUTE = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs/how-to/contribute").glob("*.md"))]
@@ -163,7 +163,7 @@ def test_modules_that_pages_and_docstrings_name_exist() -> None:
         (file.name, path)
         for file in files
         for path in re.findall(r"`((?:\w+/)+\w+\.py)`", file.read_text("utf-8"))
-        if path.partition("/")[0] in OURS and path not in IN_EXAMPLES
+        if path.partition("/")[0] in DIRECTORIES and path not in IN_EXAMPLES
     }
     assert len(named) > 100
     assert not sorted(each for each in named if not any((place / each[1]).exists() for place in PLACES))
@@ -235,11 +235,11 @@ def test_a_printed_command_is_taken(page: str, command: str, tmp_path: Path, qui
 
 def previews() -> list[tuple[str, str]]:
     """Every `pytest-recode preview` of a page, with its arguments."""
-    found = [
+    by_page = [
         (page, re.findall(r"^ *(?:\$ )?pytest-recode preview (.*)$", page.read_text("utf-8"), re.MULTILINE))
         for page in PAGES
     ]
-    return [(page.name, arguments) for page, lines in found for arguments in lines]
+    return [(page.name, arguments) for page, lines in by_page for arguments in lines]
 
 
 def test_there_are_previews_of_prompts_and_of_answers() -> None:

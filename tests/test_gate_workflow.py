@@ -90,15 +90,15 @@ def test_the_commands_of_the_page_and_then_the_jobs(tmp_path: Path, quick_python
     with ChatServer(lambda _: say(CODE)) as server:
         ini = f"[pytest]\nrecode_api_base = {server.url}\nrecode_agent = one-shot\nrecode_turns = 2\nrecode_sandbox = process\n"
         (tmp_path / "pytest.ini").write_text(ini)
-        found = commands()
-        assert [each.split()[0] for each in found] == [
+        printed = commands()
+        assert [each.split()[0] for each in printed] == [
             "pytest",
             "pytest-recode",
             "pytest-recode",
             "pytest",
             "pytest-recode",
         ]
-        for command in found:
+        for command in printed:
             done = place.run(command, key="-")
             assert done.returncode == 0, done.stdout + done.stderr
         asked = len(server.requests)

@@ -261,17 +261,17 @@ def test_code_before_a_correction_of_a_real_model_stays(project: Path, command: 
                 line.update(simulated=False, model="real")
         rewrite(path, content)
     text = page_of(project, command, "--without=reference").text
-    kept = removed = 0
+    unchanged = removed = 0
     for path in transcripts(project):
         for line in lines(path):
             if line["event"] == "turn":
                 shown = line["targets"]["answer.py"] in text
                 if line["turn"] == 1:
                     assert shown
-                    kept += 1
+                    unchanged += 1
                 elif line["level"] == "L4":
                     removed += 1
-    assert kept == 4
+    assert unchanged == 4
     assert text.count("which may repeat the reference") == removed > 0
 
 
@@ -368,11 +368,13 @@ def test_levels_add_up_in_the_figure(played: Path) -> None:
     for (row, attempts), cells in zip(own.items(), chart.table.rows, strict=True):
         known = [cells.get(f"share_{level}") for level in LEVELS]
         assert known[0] is not None
-        assert known[LEVELS.index(row.feedback)] == 100 * sum(each.solved_within() for each in attempts) / len(attempts)
+        assert known[LEVELS.index(row.feedback)] == 100 * sum(attempt.solved_within() for attempt in attempts) / len(
+            attempts
+        )
         assert sum(share is not None for share in known) == 2
     everything = [attempt for attempts in own.values() for attempt in attempts]
-    assert share_of(everything, lambda each: solved_level(each) is not None) == share_of(
-        everything, lambda each: each.solved_within()
+    assert share_of(everything, lambda attempt: solved_level(attempt) is not None) == share_of(
+        everything, lambda attempt: attempt.solved_within()
     )
 
 
@@ -402,7 +404,7 @@ def test_a_line_ends_at_its_limit_on_turns(played: Path) -> None:
 def test_many_rows_have_panels_with_intervals_and_short_sentences(played: Path) -> None:
     own = rows_of([played / "run"]).own
     many = {
-        named: [replace(each, row=named) for each in attempts]
+        named: [replace(container, row=named) for container in attempts]
         for model in range(6)
         for row, attempts in own.items()
         for named in (replace(row, model=f"model {model}", differs=""),)
@@ -412,7 +414,7 @@ def test_many_rows_have_panels_with_intervals_and_short_sentences(played: Path) 
     for panel in (*drawn["turns"].panels, *drawn["levels"].panels):
         axes = Figure().add_subplot()
         panel.draw(axes)
-        assert [each.has_yerr for each in axes.containers] == [True] * len(axes.containers) != []
+        assert [container.has_yerr for container in axes.containers] == [True] * len(axes.containers) != []
     without = Without()
     page = build.report(
         many,
@@ -610,11 +612,11 @@ FORMULA = '=HYPERLINK("http://example.org","x")'
 
 def places(value: Any) -> Iterator[tuple[Any, Any]]:
     """Every place of a text: its container, with the key or index."""
-    for key, each in list(value.items() if isinstance(value, dict) else enumerate(value)):
-        if isinstance(each, str):
+    for key, member in list(value.items() if isinstance(value, dict) else enumerate(value)):
+        if isinstance(member, str):
             yield value, key
-        elif isinstance(each, dict | list):
-            yield from places(each)
+        elif isinstance(member, dict | list):
+            yield from places(member)
 
 
 def poisoned(line: dict[str, Any], wrong: Callable[[dict[str, Any]], str], text: str) -> int:
@@ -659,11 +661,11 @@ def variants(content: list[dict[str, Any]]) -> Iterator[None]:
     seen = set()
 
     def walk(value: Any, path: tuple[object, ...]) -> Iterator[tuple[Any, Any, tuple[object, ...]]]:
-        for key, each in list(value.items() if isinstance(value, dict) else enumerate(value)):
+        for key, member in list(value.items() if isinstance(value, dict) else enumerate(value)):
             here = (*path, key if isinstance(key, str) else 0)
             yield value, key, here
-            if isinstance(each, dict | list):
-                yield from walk(each, here)
+            if isinstance(member, dict | list):
+                yield from walk(member, here)
 
     for line in content:
         for container, key, path in walk(line, (line["event"],)):
@@ -751,11 +753,11 @@ def test_tables_of_episodes_that_were_read_are_those_of_their_files(project: Pat
     lines = path.read_text().splitlines(keepends=True)
     retry = {"event": "retry", "time": 1.0, "model": MODEL, "error": "model:rate-limit", "message": "", "pause": 0.1}
     path.write_text("".join([lines[0], json.dumps(retry) + "\n", *lines[1:]]))
-    found = rows_of([project / "run"])
+    grouped = rows_of([project / "run"])
     transcripts = ReadTranscripts(with_pairs=True)
-    build.episodes(found.own, Without(), Path.is_file, transcripts)
+    build.episodes(grouped.own, Without(), Path.is_file, transcripts)
     names = ("calls", "leaks", "adoption", "adoption-categories")
-    of_files, of_episodes = (makers(found, known={}, transcripts=each) for each in (FROM_FILES, transcripts.reader))
+    of_files, of_episodes = (makers(grouped, known={}, transcripts=each) for each in (FROM_FILES, transcripts.reader))
     assert "retry" in [line["event"] for line in transcripts.reader.calls(path)]
     for name in names:
         assert of_episodes[name]() == of_files[name]() is not None

@@ -111,15 +111,15 @@ def room(path: Path) -> str:
 @functools.cache
 def imported(path: Path) -> frozenset[str]:
     """Every module a file imports, also inside functions."""
-    found = set()
+    modules = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             above = [PACKAGE.name, *path.relative_to(PACKAGE).parts][: -node.level] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
-            found |= {base} | {f"{base}.{alias.name}" for alias in node.names}
-    return frozenset(found)
+            modules |= {base} | {f"{base}.{alias.name}" for alias in node.names}
+    return frozenset(modules)
 
 
 def name_of(path: Path) -> str:
@@ -132,13 +132,13 @@ def speaks_pytest(path: Path) -> bool:
 
 @pytest.mark.parametrize("name", MAY)
 def test_a_package_imports_what_the_table_says(name: str) -> None:
-    found: dict[str, set[str]] = {}
+    importers: dict[str, set[str]] = {}
     for path in FILES:
         if room(path) == name:
             for module in imported(path):
                 if module.startswith("pytest_recode.") and module != "pytest_recode.episode":
-                    found.setdefault(package_of(module), set()).add(str(path.relative_to(PACKAGE)))
-    needed = {package: files for package, files in found.items() if package not in {name, "values"}}
+                    importers.setdefault(package_of(module), set()).add(str(path.relative_to(PACKAGE)))
+    needed = {package: files for package, files in importers.items() if package not in {name, "values"}}
     assert set(needed) == MAY[name], needed
 
 
@@ -258,45 +258,45 @@ PRIVATE_ATTRIBUTES = {
 
 def private_attributes(source: str) -> set[str]:
     """Names with one underscore in front that are read or set on another object, also by `getattr` and its like."""
-    found = set()
+    attributes = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Attribute) and not (
             isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
         ):
-            found.add(node.attr)
+            attributes.add(node.attr)
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in {
             "getattr",
             "setattr",
             "hasattr",
             "delattr",
         }:
-            found |= {
+            attributes |= {
                 arg.value for arg in node.args[1:2] if isinstance(arg, ast.Constant) and isinstance(arg.value, str)
             }
-    return {name for name in found if name.startswith("_") and not name.startswith("__")} - {
+    return {name for name in attributes if name.startswith("_") and not name.startswith("__")} - {
         "_exit"
     }  # of os, and public
 
 
 def own_names(source: str) -> set[str]:
     """What a module defines by itself: functions, fields of its classes and its objects."""
-    found = set()
+    names = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found.add(node.name)
+            names.add(node.name)
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}:
-            found.add(node.attr)
-    return found
+            names.add(node.attr)
+    return names
 
 
 def test_no_private_part_of_pytest_is_used() -> None:
     """An attribute of pytest's (or of a plugin's) objects that begins with an underscore may be gone in the next version."""
-    found = {}
+    by_module = {}
     for path in filter(speaks_pytest, FILES):
         source = path.read_text("utf-8")
         allowed = PRIVATE_ATTRIBUTES.get(name_of(path), set())
-        found[name_of(path)] = private_attributes(source) - (own_names(source) - allowed)
-    assert {name: attributes for name, attributes in found.items() if attributes} == PRIVATE_ATTRIBUTES
+        by_module[name_of(path)] = private_attributes(source) - (own_names(source) - allowed)
+    assert {name: attributes for name, attributes in by_module.items() if attributes} == PRIVATE_ATTRIBUTES
 
 
 @pytest.mark.parametrize("source", ["item._request", "getattr(config, '_store', None)", "a.b._c", "mark._config = 1"])

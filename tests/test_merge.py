@@ -140,7 +140,7 @@ def test_the_order_of_the_directories_makes_no_difference(project: Path, merge: 
 
 def test_a_report_on_a_merged_run_has_the_same_numbers(project: Path, merge: Merge, quick_python: Any) -> None:
     merge(project)
-    found = {}
+    reports = {}
     for out in ("whole", "all"):
         (project / f"of-{out}").mkdir()
         (project / out).rename(project / f"of-{out}/run")  # a row has the name of its directory
@@ -151,8 +151,8 @@ def test_a_report_on_a_merged_run_has_the_same_numbers(project: Path, merge: Mer
             [{key: row[key] for key in row if "second" not in key and key != "ended"} for row in table["rows"]]
             for table in content["tables"]
         ]
-        found[out] = (rows, content["notes"])
-    assert found["all"] == found["whole"]
+        reports[out] = (rows, content["notes"])
+    assert reports["all"] == reports["whole"]
 
 
 def test_a_complete_merged_run_is_resumed_without_playing(project: Path, merge: Merge, pytest_in: Session) -> None:
@@ -206,13 +206,13 @@ def test_replays_are_divided_and_merged(project: Path, merge: Merge, quick_pytho
 def test_a_printed_command_merges(project: Path, merge: Merge) -> None:
     """Every `pytest-recode merge` of the documentation."""
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
-    found = [
+    arguments = [
         line
         for page in pages
         for line in re.findall(r"^ *(?:\$ )?pytest-recode merge (.*)$", page.read_text("utf-8"), re.MULTILINE)
     ]
-    assert found
-    for line in found:
+    assert arguments
+    for line in arguments:
         *parts, _, out = line.split()
         done = merge(project, *(path for part in parts for path in project.glob(part)), f"--out={out}")
         assert done.returncode == 0, done.stderr
@@ -513,7 +513,7 @@ def test_what_is_not_one_run_is_refused_before_anything_is_written(
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("options", "says"),
     [
         (("shard-9",), ("no such directory", "--recode-shard")),
         (("whole",), ("whole run", "not a shard", "pytest-recode report")),
@@ -524,12 +524,12 @@ def test_what_is_not_one_run_is_refused_before_anything_is_written(
     ids=lambda value: value[0],
 )
 def test_other_directories_are_refused(
-    project: Path, merge: Merge, given: tuple[str, ...], says: tuple[str, ...]
+    project: Path, merge: Merge, options: tuple[str, ...], says: tuple[str, ...]
 ) -> None:
     assert merge(project).returncode == 0
-    done = merge(project, "shard-1", *given, "--out=more")
+    done = merge(project, "shard-1", *options, "--out=more")
     assert (done.returncode, done.stdout) == (2, "")
-    assert_message(done.stderr, given[0], *says)
+    assert_message(done.stderr, options[0], *says)
     assert not (project / "more").exists()
 
 

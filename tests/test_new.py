@@ -89,11 +89,11 @@ def test_nothing_is_overwritten_and_a_bad_name_is_told(run: Run, tmp_path: Path)
 
 
 def test_every_file_has_the_canary_of_this_task_alone(run: Run, tmp_path: Path) -> None:
-    found = []
+    canaries = []
     for name in ("one", "two"):
         assert run("pytest_recode.cli", "new", name).returncode == 0
         canary = yaml.safe_load((tmp_path / name / "task.yaml").read_text())["canary"]
         assert re.fullmatch(r"recode-canary [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", canary)
         assert all(canary in path.read_text() for path in (tmp_path / name).rglob("*") if path.is_file())
-        found.append(canary)
-    assert found[0] != found[1]
+        canaries.append(canary)
+    assert canaries[0] != canaries[1]

@@ -17,7 +17,7 @@ TELLS = "import os, sys; print(sys.argv, sys.path[0], os.getcwd(), os.environ['W
 
 
 def test_it_is_told_what_an_interpreter_is(quick_python: Python, tmp_path: Path) -> None:
-    given = {
+    settings = {
         "cwd": tmp_path,
         "env": {**os.environ, "WORD": "grün"},
         "input": "in",
@@ -25,7 +25,7 @@ def test_it_is_told_what_an_interpreter_is(quick_python: Python, tmp_path: Path)
         "capture_output": True,
     }
     quick, real = (
-        subprocess.run([*python, "-c", TELLS, "a", ""], **given) for python in (quick_python, [sys.executable])
+        subprocess.run([*python, "-c", TELLS, "a", ""], **settings) for python in (quick_python, [sys.executable])
     )
     assert quick.stdout == real.stdout
     assert (quick.returncode, quick.stderr) == (real.returncode, real.stderr) == (0, "")

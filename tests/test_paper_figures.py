@@ -24,10 +24,10 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def drawn(*files: Path) -> Mapping[str, Chart]:
-    found = rows_of(files)
-    made = makers(found, known={})
+    grouped = rows_of(files)
+    made = makers(grouped, known={})
     tables = {name: table for name in TABLES if name in made and (table := made[name]()) is not None}
-    return {chart.name: chart for chart in charts(found.own, labels(found.own), tables)}
+    return {chart.name: chart for chart in charts(grouped.own, labels(grouped.own), tables)}
 
 
 def words(chart: Chart) -> list[str]:
@@ -52,29 +52,29 @@ def stats_file(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_researchcodebench_has_the_figures_of_its_paper(snippets: Path, stats_file: Path) -> None:
-    found = drawn(snippets, stats_file)
-    assert {"scaled-pass", "cutoffs", "paper-impact", "error-shares"} <= found.keys()
-    names = words(found["scaled-pass"])
+    figures = drawn(snippets, stats_file)
+    assert {"scaled-pass", "cutoffs", "paper-impact", "error-shares"} <= figures.keys()
+    names = words(figures["scaled-pass"])
     models = {scores["llm_cfg"]["pretty_name"] for scores in stats()["overall_scores"].values()}
     assert {f"{model} (published)" for model in models} <= set(names)
     assert {"mine", "mine, without paper", "published", "runs", "safe subset"} <= set(names)
     assert names.index("GPT-4.1 (published)") - names.index("mine") == 1  # equal answers have equal places
-    assert set(stats()["results"]) <= set(words(found["cutoffs"]))
-    assert "32 models (published)" in words(found["error-shares"])
-    for chart in found.values():
+    assert set(stats()["results"]) <= set(words(figures["cutoffs"]))
+    assert "32 models (published)" in words(figures["error-shares"])
+    for chart in figures.values():
         assert re.search(r"\.[A-Z]|\. [a-z]", chart.description) is None  # sentences
         if chart.name in ("scaled-pass", "cutoffs", "paper-impact"):
             assert "arXiv 2506.02314), which was given as a file" in chart.description
-    impact = found["paper-impact"].table
+    impact = figures["paper-impact"].table
     assert len(impact.rows) == 212
     assert {row["difference"] for row in impact.rows} == {-100.0, 0.0, 100.0}
 
 
 def test_without_the_published_file_no_published_row_is_claimed(snippets: Path) -> None:
-    found = drawn(snippets)
-    assert {"mine", "mine, without paper", "runs"} <= set(words(found["scaled-pass"]))
-    assert "published" not in words(found["scaled-pass"])
-    assert "Published rows" not in found["scaled-pass"].description
+    figures = drawn(snippets)
+    assert {"mine", "mine, without paper", "runs"} <= set(words(figures["scaled-pass"]))
+    assert "published" not in words(figures["scaled-pass"])
+    assert "Published rows" not in figures["scaled-pass"].description
 
 
 @pytest.mark.slow
@@ -97,21 +97,23 @@ def levels(tmp_path: Path) -> Path:
 
 
 def test_recode_h_has_the_curves_of_its_paper(levels: Path) -> None:
-    found = drawn(levels)
-    theirs = {f"{model} (published)" for model in published.SOLVED}
-    assert {*theirs, "m"} <= set(words(found["recode-h-levels"]))
-    turns = found["recode-h-turns"]
+    figures = drawn(levels)
+    published_names = {f"{model} (published)" for model in published.SOLVED}
+    assert {*published_names, "m"} <= set(words(figures["recode-h-levels"]))
+    turns = figures["recode-h-turns"]
     assert [panel.title for panel in turns.panels] == ["L0", "L2"]
     for panel in inline(turns):
-        assert all(name in panel for name in theirs)
-    rows = {(row["model"], row["feedback"]): row["recall"] for row in found["recode-h-levels"].table.rows}
+        assert all(name in panel for name in published_names)
+    rows = {(row["model"], row["feedback"]): row["recall"] for row in figures["recode-h-levels"].table.rows}
     assert rows["m", "L2"] == 50.0
     assert rows["GPT-5", "L4"] == 100 * 73 / published.TASKS
-    assert {f"{model} (published)" for model in published.ERROR_TYPES} < set(words(found["feedback-categories"]))
-    categories = [word for word in words(found["feedback-categories"]) if re.match(r"T\d ", word)]
+    assert {f"{model} (published)" for model in published.ERROR_TYPES} < set(words(figures["feedback-categories"]))
+    categories = [word for word in words(figures["feedback-categories"]) if re.match(r"T\d ", word)]
     assert categories == ["T1 correctness", "T2 paper or instruction", "T3 knowledge", "T4 repository"]
     for name in ("recode-h-levels", "recode-h-turns"):
-        assert "arXiv 2510.06186), from notes on the paper, table 2: Recall@10 of 102 tasks" in found[name].description
+        assert (
+            "arXiv 2510.06186), from notes on the paper, table 2: Recall@10 of 102 tasks" in figures[name].description
+        )
 
 
 def test_the_page_has_them(levels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

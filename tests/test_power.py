@@ -220,11 +220,11 @@ def test_no_text_of_a_run_reaches_the_terminal_as_it_is(command: Command, tmp_pa
 
 
 def commands() -> list[tuple[str, str]]:
-    found = []
+    lines = []
     for page in PAGES:
         for line in re.findall(r"^(?:    |\$ )?(pytest-recode power .*)$", page.read_text("utf-8"), re.MULTILINE):
-            found.append((page.name, line))
-    return found
+            lines.append((page.name, line))
+    return lines
 
 
 @pytest.mark.parametrize(("page", "line"), commands())

@@ -104,10 +104,10 @@ def test_the_manifests_are_about_one_run() -> None:
 
 
 def test_each_key_stands_in_the_steps_that_need_it_alone() -> None:
-    found = workflow()
-    assert found["permissions"] == {"contents": "read"}
-    assert "env" not in found
-    for job in found["jobs"].values():
+    content = workflow()
+    assert content["permissions"] == {"contents": "read"}
+    assert "env" not in content
+    for job in content["jobs"].values():
         assert "env" not in job
         assert [set(step["env"]) - {"SHARD"} for step in job["steps"] if "env" in step] == [set(KEYS)]
 
@@ -219,7 +219,7 @@ SYSTEMS = {
 }
 
 
-def run(text: str, place: Path, python: tuple[str, ...], given: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def run(text: str, place: Path, python: tuple[str, ...], variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
     """As a system does it: bash, from a file, with `pytest` and `pytest-recode` on the path."""
     programs = place / "bin"
     programs.mkdir(exist_ok=True)
@@ -229,7 +229,7 @@ def run(text: str, place: Path, python: tuple[str, ...], given: dict[str, str]) 
         (programs / name).chmod(0o755)
     (place / "script.sh").write_text(text)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "SLURM_"))}
-    environment |= {"PATH": f"{programs}:{os.environ['PATH']}", **dict.fromkeys(KEYS, "-"), **given}
+    environment |= {"PATH": f"{programs}:{os.environ['PATH']}", **dict.fromkeys(KEYS, "-"), **variables}
     return subprocess.run(
         ["bash", "-e", "script.sh"], cwd=place, env=environment, capture_output=True, text=True, check=False
     )
@@ -243,9 +243,9 @@ def test_shards_are_played_resumed_and_merged(name: str, tmp_path: Path, quick_p
     system, place = SYSTEMS[name], checkout(tmp_path, "one", "two")
 
     def play(number: int) -> None:
-        text, given = system.shard(number, place)
+        text, variables = system.shard(number, place)
         played = played_by(text, "sim/novice", "sim/graduate").replace("-n 4", "-n 1")
-        done = run(played, place, quick_python, given)
+        done = run(played, place, quick_python, variables)
         assert done.returncode == 0, done.stdout + done.stderr
 
     for number in (1, 2):
@@ -257,8 +257,8 @@ def test_shards_are_played_resumed_and_merged(name: str, tmp_path: Path, quick_p
     play(2)
     assert [lines(part / "results.jsonl") for part in (one, other)] == before
 
-    text, given = system.merge(place)
-    done = run(text, place, quick_python, given)
+    text, variables = system.merge(place)
+    done = run(text, place, quick_python, variables)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "merged 2 of 2 shards: 4 episodes" in done.stdout
     records = [json.loads(line) for line in lines(place / system.merged / "results.jsonl")]

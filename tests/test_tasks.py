@@ -64,15 +64,15 @@ def modules(files: Files) -> dict[str, ast.Module]:
 
 def imported(tree: ast.Module, path: str) -> set[str]:
     """Dotted names of all that a file imports, relative imports resolved; `from a import b` gives `a` and `a.b`."""
-    found: set[str] = set()
+    imports_of_file: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            imports_of_file |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             above = list(Path(path).parts)[: -node.level] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
-            found |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
-    return found
+            imports_of_file |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
+    return imports_of_file
 
 
 # what a task consists of
@@ -259,7 +259,7 @@ def lazy(task: Task, parts: Parts, way: str) -> Files:
             if isinstance(each, ast.FunctionDef) and each.name not in {"__init__", "__post_init__"}:
                 each.decorator_list.append(ast.Name("_lazy", ast.Load()))
 
-    made = {}
+    files = {}
     for path, data in laid_in(task, parts, decorate).items():
         tree = ast.parse(data)
         (start, *_) = (
@@ -268,8 +268,8 @@ def lazy(task: Task, parts: Parts, way: str) -> Files:
             if not isinstance(node, ast.Expr) and getattr(node, "module", "") != "__future__"
         )
         tree.body[start:start] = ast.parse(LAZY.replace("RETURN", WAYS[way])).body
-        made[path] = ast.unparse(tree).encode()
-    return made
+        files[path] = ast.unparse(tree).encode()
+    return files
 
 
 @each_task

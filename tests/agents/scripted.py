@@ -84,9 +84,9 @@ def a_context(model: Model | None, *, steps: int = 3, turns: int = 10, log: Logg
     return AgentContext(model=model, steps=steps, turns=turns, log=log or Logged())
 
 
-def calls(*given: tuple[str, str], text: str = "") -> Reply:
+def calls(*pairs: tuple[str, str], text: str = "") -> Reply:
     """Native tool calls: (name, arguments as the model's own text)."""
-    made = [ToolCall(id=f"id-{number}", name=name, arguments=text) for number, (name, text) in enumerate(given)]
+    made = [ToolCall(id=f"id-{number}", name=name, arguments=text) for number, (name, text) in enumerate(pairs)]
     return Reply(text=text, tool_calls=tuple(made), usage=USAGE)
 
 
@@ -94,16 +94,16 @@ Act = str | tuple[str, Mapping[str, Any]]
 """An action: its kind, with its arguments unless it has none."""
 
 
-def acts(*given: Act, text: str = "") -> Reply:
+def acts(*wishes: Act, text: str = "") -> Reply:
     """Native tool calls with right JSON."""
-    pairs = [(each, {}) if isinstance(each, str) else each for each in given]
+    pairs = [(each, {}) if isinstance(each, str) else each for each in wishes]
     return calls(*((kind, json.dumps(dict(arguments))) for kind, arguments in pairs), text=text)
 
 
-def answer(*given: Act, native: bool, text: str = "") -> Reply | str:
+def answer(*wishes: Act, native: bool, text: str = "") -> Reply | str:
     """The same actions of a model with native tools, and of one without them: Markdown. `text` stands before them."""
     if native:
-        return acts(*given, text=text)
-    pairs = [(each, {}) if isinstance(each, str) else each for each in given]
+        return acts(*wishes, text=text)
+    pairs = [(each, {}) if isinstance(each, str) else each for each in wishes]
     made = tuple(Action(kind=kind, arguments=arguments) for kind, arguments in pairs)
     return "\n\n".join(filter(None, [text, text_form.render(Step(actions=made))]))

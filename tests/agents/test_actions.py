@@ -17,8 +17,8 @@ from tests.agents.played import RIGHT, SUBMIT, Played, block, shell
 from tests.agents.scripted import Act, a_brief, acts, answer, calls
 
 
-def done(workspace: SandboxWorkspace, kind: str, **given: str) -> ActionOutcome:
-    return execute(Action(kind=kind, arguments=given), workspace, str)
+def done(workspace: SandboxWorkspace, kind: str, **arguments: str) -> ActionOutcome:
+    return execute(Action(kind=kind, arguments=arguments), workspace, str)
 
 
 def test_every_action_tells_what_it_saw(open_walled: Open) -> None:
@@ -69,14 +69,14 @@ def test_a_result_names_what_it_is_of(open_walled: Open, native: bool) -> None:
     actions = [*looks, *both] if native else both
     played = Played(open_walled(), answer(*actions, native=native), answer("submit", native=native))
     played.turn()
-    said = played.prompt(1)
-    assert "Result of search double a number:\n# lib/helpers.py" in said
-    assert re.search(r"Result of run printf 'a\\nb'\.\.\.:\nExit status 0\.\na\nb", said)
-    assert "Result of write lib/new.py:\nWrote lib/new.py (1 line)." in said
+    prompt = played.prompt(1)
+    assert "Result of search double a number:\n# lib/helpers.py" in prompt
+    assert re.search(r"Result of run printf 'a\\nb'\.\.\.:\nExit status 0\.\na\nb", prompt)
+    assert "Result of write lib/new.py:\nWrote lib/new.py (1 line)." in prompt
     if native:
-        assert "Result of read lib/helpers.py:\ndef double(x):\n    return 2 * x\n" in said
-        assert "Result of grep def in lib:\nlib/helpers.py:1:def double(x):" in said
-        assert "Result of list:\nREADME.md\n" in said
+        assert "Result of read lib/helpers.py:\ndef double(x):\n    return 2 * x\n" in prompt
+        assert "Result of grep def in lib:\nlib/helpers.py:1:def double(x):" in prompt
+        assert "Result of list:\nREADME.md\n" in prompt
 
 
 def test_what_is_not_there_is_told(open_walled: Open) -> None:
@@ -169,7 +169,7 @@ def test_a_command_that_a_signal_ended_has_failed(open_walled: Open) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "output"),
     [
         ("printf 'a\\r\\nb\\r\\n'", f"Exit status 0.\na\nb\n\n{CRLF}"),
         ("printf 'a\\r\\nb\\n'", f"Exit status 0.\na\\r\nb\n\n{ESCAPED}"),
@@ -179,9 +179,9 @@ def test_a_command_that_a_signal_ended_has_failed(open_walled: Open) -> None:
     ],
 )
 def test_what_is_not_shown_as_it_is_in_the_output_of_a_command_is_told(
-    open_walled: Open, command: str, told: str
+    open_walled: Open, command: str, output: str
 ) -> None:
-    assert done(open_walled(), "run", command=command) == ActionOutcome(True, told)
+    assert done(open_walled(), "run", command=command) == ActionOutcome(True, output)
 
 
 def test_control_characters_of_a_commands_output_are_shown_as_escapes(open_walled: Open) -> None:
@@ -216,9 +216,9 @@ def test_results_of_one_answer_share_the_room(open_walled: Open, native: bool) -
 # What is written, and how it is shown
 
 
-@pytest.mark.parametrize(("text", "told"), [("x\n", "(1 line)"), ("x\ny\n", "(2 lines)"), ("", "(0 lines)")])
-def test_lines_are_counted(open_walled: Open, text: str, told: str) -> None:
-    assert told in done(open_walled(), "write", path="a.txt", text=text).text
+@pytest.mark.parametrize(("text", "phrase"), [("x\n", "(1 line)"), ("x\ny\n", "(2 lines)"), ("", "(0 lines)")])
+def test_lines_are_counted(open_walled: Open, text: str, phrase: str) -> None:
+    assert phrase in done(open_walled(), "write", path="a.txt", text=text).text
 
 
 def test_the_newline_that_a_write_lacks_is_that_of_its_lines(open_walled: Open) -> None:

@@ -22,9 +22,9 @@ def read(workspace: SandboxWorkspace, act: Act, *, native: bool = True) -> Step 
     return checked(step, workspace, calls=2 * native) if isinstance(step, Step) else step
 
 
-def done(workspace: SandboxWorkspace, kind: str, **given: object) -> ActionOutcome:
+def done(workspace: SandboxWorkspace, kind: str, **arguments: object) -> ActionOutcome:
     """The result of one call."""
-    step = from_reply(acts((kind, given)))
+    step = from_reply(acts((kind, arguments)))
     assert isinstance(step, Step), step
     return execute(step.actions[0], workspace, str)
 
@@ -34,7 +34,7 @@ UP = "may not go up by"
 
 
 @pytest.mark.parametrize(
-    ("kind", "given", "words"),
+    ("kind", "arguments", "words"),
     [
         ("read", {"path": "/elsewhere/solver.py"}, f"`read`: /elsewhere/solver.py {OUTSIDE}"),
         ("write", {"path": "/etc/passwd", "text": "x"}, f"`write`: /etc/passwd {OUTSIDE}"),
@@ -79,14 +79,14 @@ UP = "may not go up by"
     ],
 )  # fmt: skip
 def test_a_fault_that_shows_before_is_told_before_anything_is_done(
-    open_walled: Open, kind: str, given: dict[str, object], words: str
+    open_walled: Open, kind: str, arguments: dict[str, object], words: str
 ) -> None:
-    found = read(open_walled(), (kind, given))
-    assert isinstance(found, ProtocolError), found
-    assert found.calls[0] == ""
-    assert words in found.calls[1]
-    assert "Nothing was done." in found.calls[1]
-    assert found.text == found.calls[1]
+    error = read(open_walled(), (kind, arguments))
+    assert isinstance(error, ProtocolError), error
+    assert error.calls[0] == ""
+    assert words in error.calls[1]
+    assert "Nothing was done." in error.calls[1]
+    assert error.text == error.calls[1]
 
 
 @pytest.mark.parametrize(
@@ -101,11 +101,11 @@ def test_a_fault_that_shows_before_is_told_before_anything_is_done(
     ],
 )
 def test_a_fault_in_a_block_is_told_before_anything_is_done(open_walled: Open, act: Act, words: str) -> None:
-    found = read(open_walled(), act, native=False)
-    assert isinstance(found, ProtocolError), found
-    assert words in found.text
-    assert "Nothing was done." in found.text
-    assert found.calls == ()
+    error = read(open_walled(), act, native=False)
+    assert isinstance(error, ProtocolError), error
+    assert words in error.text
+    assert "Nothing was done." in error.text
+    assert error.calls == ()
 
 
 @pytest.mark.parametrize("native", [False, True])
@@ -123,19 +123,19 @@ def test_a_path_below_the_root_is_the_path_relative_to_it(open_workspace: Open, 
 def test_each_call_that_cannot_be_used_gets_its_own_fault(open_walled: Open) -> None:
     """The calls are read before the workspace is asked."""
     right, outside = ("read", {"path": "solver.py"}), ("grep", {"pattern": "x", "path": "/usr"})
-    found = from_reply(acts(("write", {"path": "n.txt"}), right, ("run", {"command": "ls", "timeout": "soon"})))
-    assert isinstance(found, ProtocolError), found
-    assert [each[:25] for each in found.calls] == ["`write` needs `text`. Not", "", "`timeout` must be a numbe"]
+    error = from_reply(acts(("write", {"path": "n.txt"}), right, ("run", {"command": "ls", "timeout": "soon"})))
+    assert isinstance(error, ProtocolError), error
+    assert [fault[:25] for fault in error.calls] == ["`write` needs `text`. Not", "", "`timeout` must be a numbe"]
     step = from_reply(acts(outside, right, ("read", {"path": "/x.py"})))
     assert isinstance(step, Step), step
-    found = checked(step, open_walled(), calls=3)
-    assert isinstance(found, ProtocolError), found
-    assert [each[:25] for each in found.calls] == ["`grep`: /usr is outside t", "", "`read`: /x.py is outside "]
-    assert found.text == found.calls[0]
+    error = checked(step, open_walled(), calls=3)
+    assert isinstance(error, ProtocolError), error
+    assert [fault[:25] for fault in error.calls] == ["`grep`: /usr is outside t", "", "`read`: /x.py is outside "]
+    assert error.text == error.calls[0]
 
 
 @pytest.mark.parametrize(
-    ("kind", "given", "arguments"),
+    ("kind", "written", "arguments"),
     [
         ("list", {"path": None}, {}),
         ("grep", {"pattern": "x", "path": ""}, {"pattern": "x"}),
@@ -152,14 +152,14 @@ def test_each_call_that_cannot_be_used_gets_its_own_fault(open_walled: Open) -> 
         ("write", {"text": "\x00\udcff", "path": "a"}, {"path": "a", "text": "\x00\udcff"}),
     ],
 )
-def test_what_is_taken_as_it_is_given(kind: str, given: dict[str, object], arguments: dict[str, str]) -> None:
-    step = from_reply(acts((kind, given)))
+def test_what_is_taken_as_it_is_given(kind: str, written: dict[str, object], arguments: dict[str, str]) -> None:
+    step = from_reply(acts((kind, written)))
     assert isinstance(step, Step), step
     assert step.actions == (Action(kind=kind, arguments=arguments),)
 
 
 @pytest.mark.parametrize(
-    ("lines", "told"),
+    ("lines", "shown"),
     [
         ("2-3", "Lines 2 to 3 of 3:\ntwo\nthree"),
         ("2", "Lines 2 to 2 of 3:\ntwo"),
@@ -169,9 +169,9 @@ def test_what_is_taken_as_it_is_given(kind: str, given: dict[str, object], argum
         ("", "one\ntwo\nthree\n"),
     ],
 )
-def test_some_lines_are_read(open_walled: Open, lines: object, told: str) -> None:
+def test_some_lines_are_read(open_walled: Open, lines: object, shown: str) -> None:
     workspace = open_walled(files={"a.txt": b"one\ntwo\nthree\n"})
-    assert done(workspace, "read", path="a.txt", lines=lines) == ActionOutcome(True, told)
+    assert done(workspace, "read", path="a.txt", lines=lines) == ActionOutcome(True, shown)
 
 
 def test_lines_that_the_file_does_not_have_are_refused(open_walled: Open) -> None:

@@ -25,19 +25,19 @@ def test_another_workspace_becomes_the_same(open_workspace: Open) -> None:
         "mkdir -p data/empty; printf '\\000\\377' > data/raw; rm README.md; chmod 750 lib/helpers.py; ln -s raw data/link;"
         " printf x > \"$(printf 'a\\377')\"; printf '#!/bin/sh\\necho made' > tool; chmod +x tool"
     )
-    kept = first.changes()
-    assert kept.files == {
+    changes = first.changes()
+    assert changes.files == {
         "solver.py": (b"answer = 42\n", 0o644),
         "data/raw": (b"\0\xff", 0o644),
         "a\udcff": (b"x", 0o644),
         "lib/helpers.py": (REPO["lib/helpers.py"], 0o750),
         "tool": (b"#!/bin/sh\necho made", 0o755),
     }
-    assert kept.removed == ("README.md",)
-    assert kept.whole
+    assert changes.removed == ("README.md",)
+    assert changes.whole
     second = open_workspace()
-    second.lay(kept)
-    assert second.changes() == kept
+    second.lay(changes)
+    assert second.changes() == changes
     assert second.run("./tool").output.strip() == "made"
     assert second.list() == (
         *("a\udcff", "data/raw", "instruction.md", "lib/helpers.py", "paper.md", "solver.py", "tool"),
@@ -48,11 +48,11 @@ def test_a_file_in_the_place_of_a_directory_and_the_other_way_round(open_workspa
     files = {"solver.py": b"pass\n", "lib/deep/helpers.py": b"x = 1\n", "README.md": b"read me\n"}
     first = open_workspace(files=files)
     first.run("rm -r lib README.md; echo file > lib; mkdir README.md; echo y > README.md/z")
-    kept = first.changes()
-    assert kept.removed == ("README.md", "lib/deep/helpers.py")
+    changes = first.changes()
+    assert changes.removed == ("README.md", "lib/deep/helpers.py")
     second = open_workspace(files=files)
-    second.lay(kept)
-    assert second.changes() == kept
+    second.lay(changes)
+    assert second.changes() == changes
     assert second.read("lib") == "file\n"
 
 
@@ -69,21 +69,21 @@ def test_a_file_in_the_place_of_a_directory_and_the_other_way_round(open_workspa
 def test_whatever_files_there_are_can_be_put_back(open_workspace: Open, command: str) -> None:
     first, second = open_workspace(), open_workspace()
     assert first.run(command).status == 0
-    kept = first.changes()
-    assert kept.whole
-    assert len(kept.files) > 1
-    second.lay(Changes(files=dict(sorted(kept.files.items())), removed=kept.removed))
-    assert second.changes() == kept
+    changes = first.changes()
+    assert changes.whole
+    assert len(changes.files) > 1
+    second.lay(Changes(files=dict(sorted(changes.files.items())), removed=changes.removed))
+    assert second.changes() == changes
 
 
 def test_files_that_fill_the_disk_can_be_put_back(open_walled: Open) -> None:
     limits, files = Limits(disk_mb=32), {"solver.py": b"", "data": bytes(20 << 20)}
     first, second = (open_walled(files=files, limits=limits) for _ in range(2))
     assert first.run("echo > data; head -c 25M /dev/zero > a").status == 0
-    kept = first.changes()
-    second.lay(kept)
-    assert second.changes() == kept
-    assert kept.whole
+    changes = first.changes()
+    second.lay(changes)
+    assert second.changes() == changes
+    assert changes.whole
 
 
 def test_a_change_that_hides_its_time_is_one(open_workspace: Open) -> None:

@@ -33,14 +33,14 @@ def test_the_projects_own_agents_keep_to_it(kind: AgentKind, sandbox: Sandbox) -
 
 
 def test_a_model_of_ones_own_is_played_too(walls: Sandbox) -> None:
-    made: list[Scripted] = []
+    models: list[Scripted] = []
 
     def model() -> Scripted:
-        made.append(Scripted(["```python\nx = 1\n```"] * 2))
-        return made[-1]
+        models.append(Scripted(["```python\nx = 1\n```"] * 2))
+        return models[-1]
 
     check_agent(one_shot.KIND, walls, model=model)
-    assert [len(model.asked) for model in made] == [2, 1, 1]
+    assert [len(model.asked) for model in models] == [2, 1, 1]
 
 
 ASK = [Message(role="user", content="?")]

@@ -93,11 +93,11 @@ def test_a_turn_ends_when_what_the_model_wrote_fills_the_window(
     assert moves == {"one-shot": [(1, True), (1, False), (1, False)]}.get(name, [(2, False), (1, False), (1, False)])
     assert workspace.targets()["solver.py"].decode() == HUGE
     last = log.of("step")[-1]
-    [told] = last["problems"] if name == "one-shot" else [last["error"]]
-    assert told.startswith(
+    [problem] = last["problems"] if name == "one-shot" else [last["error"]]
+    assert problem.startswith(
         "No answer: even without what was done before, the prompt does not fit into the model's context"
     )
-    assert "of some 3,000 tokens" in told
+    assert "of some 3,000 tokens" in problem
     assert last["usage"]["prompt_tokens"] == 0
 
 

@@ -103,10 +103,10 @@ def test_a_block_finds_the_last_line_of_a_file_without_a_newline(open_walled: Op
 
 def test_an_edit_replaces_every_place_where_it_is_asked_to(open_walled: Open) -> None:
     workspace = open_walled()
-    told = edit(workspace, "lib/helpers.py", "x", "value", replace_all="true").text
-    assert told == "Edited lib/helpers.py in 2 places, the first at line 1."
-    told = edit(workspace, "lib/helpers.py", "2 * ", "3 * ", replace_all="true").text
-    assert told == "Edited lib/helpers.py at line 2."
+    result = edit(workspace, "lib/helpers.py", "x", "value", replace_all="true").text
+    assert result == "Edited lib/helpers.py in 2 places, the first at line 1."
+    result = edit(workspace, "lib/helpers.py", "2 * ", "3 * ", replace_all="true").text
+    assert result == "Edited lib/helpers.py at line 2."
     assert workspace.read("lib/helpers.py") == "def double(value):\n    return 3 * value\n"
 
 
@@ -179,7 +179,7 @@ def test_an_edit_that_was_done_already_is_told_so(open_walled: Open) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "old", "told"),
+    ("data", "old", "advice"),
     [
         ("k\x1b[0m\\n\n", "k\\x1b[0m\\n", "`\\x1b` is how the character U+001B is shown"),
         ("a\r\nb\n", "a\\r\nb", "`\\r` is how the character U+000D is shown"),
@@ -193,12 +193,12 @@ def test_an_edit_that_was_done_already_is_told_so(open_walled: Open) -> None:
     ],
 )  # fmt: skip
 def test_an_edit_that_differs_by_an_escape_or_a_character_that_looks_alike_is_told(
-    open_walled: Open, data: str, old: str, told: str
+    open_walled: Open, data: str, old: str, advice: str
 ) -> None:
     result = edit(open_walled(files={"a.txt": data.encode()}), "a.txt", old, "x")
     assert not result.done
     assert "the old text does not occur in a.txt" in result.text
-    assert told in result.text
+    assert advice in result.text
 
 
 # Line ends
@@ -258,10 +258,10 @@ def test_a_change_that_takes_a_function_away_says_so(open_walled: Open) -> None:
 
 def test_an_edit_that_leaves_no_python_says_so(open_walled: Open) -> None:
     workspace = open_walled(files={"solver.py": RIGHT.encode()})
-    told = edit(workspace, "solver.py", "return 2 * x", "return (2 * x").text
-    assert told.startswith("Edited solver.py at line 2. Note: solver.py is not valid Python (")
-    told = change(workspace, "solver.py", RIGHT.replace("return 2", "return (2"), "").text
-    assert told == "Edited solver.py at line 1. Note: solver.py is empty now."
+    result = edit(workspace, "solver.py", "return 2 * x", "return (2 * x").text
+    assert result.startswith("Edited solver.py at line 2. Note: solver.py is not valid Python (")
+    result = change(workspace, "solver.py", RIGHT.replace("return 2", "return (2"), "").text
+    assert result == "Edited solver.py at line 1. Note: solver.py is empty now."
 
 
 def test_a_byte_order_mark_at_the_beginning_of_a_file_is_python(open_walled: Open) -> None:

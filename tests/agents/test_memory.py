@@ -28,12 +28,12 @@ def exchanges(draw: st.DrawFn) -> list[MemoryEntry]:
         kind = draw(st.sampled_from(["calls", "text", "turn"]))
         if kind == "calls":
             sizes = draw(st.lists(lengths, min_size=1, max_size=6))
-            made = tuple(
+            calls = tuple(
                 ToolCall(id=f"s{step}c{number}", name="read", arguments=json.dumps({"path": f"{step}/{number}.py"}))
                 for number in range(len(sizes))
             )
             entries.append(
-                MemoryEntry(message=Message(role="assistant", content="", tool_calls=made), turn=1, step=step)
+                MemoryEntry(message=Message(role="assistant", content="", tool_calls=calls), turn=1, step=step)
             )
             for number, size in enumerate(sizes):
                 result = Message(role="tool", content="r" * size, tool_call_id=f"s{step}c{number}")
@@ -99,11 +99,11 @@ def test_a_limit_leaves_room_for_the_brief_and_the_answer() -> None:
 
 
 def test_tokens_are_counted_as_the_provider_counts_them() -> None:
-    memory, said = Memory(), [Message(role="user", content="x" * 3_000)]
-    memory.counted(said, 600, 1_200)
-    assert memory.tokens(said) == 1_000 + 4
+    memory, messages = Memory(), [Message(role="user", content="x" * 3_000)]
+    memory.counted(messages, 600, 1_200)
+    assert memory.tokens(messages) == 1_000 + 4
     for lie, ratio in ((0, 3.0), (1, 4.5), (10**9, 1.0)):
-        memory.counted(said, 600, lie)
+        memory.counted(messages, 600, lie)
         assert memory.characters == ratio
 
 

@@ -78,7 +78,7 @@ def test_code_may_hold_fences() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "problem"),
     [
         ("I cannot do that.", "no block for solver.py: unchanged. Begin its fence with ```python solver.py"),
         ("", "no block for solver.py"),
@@ -95,10 +95,10 @@ def test_code_may_hold_fences() -> None:
         ("```diff solver.py\n-x = 0\n+x = 1\n```", "no block for solver.py"),
     ],
 )
-def test_an_answer_without_a_usable_block(text: str, told: str) -> None:
+def test_an_answer_without_a_usable_block(text: str, problem: str) -> None:
     found = read(text)
     assert found.files == {}
-    assert told in found.problems[0]
+    assert problem in found.problems[0]
 
 
 def test_blank_lines_that_end_a_file_are_written(open_workspace: Open) -> None:
@@ -145,7 +145,7 @@ def test_feedback_and_the_own_answer_are_in_the_next_prompt(open_walled: Open) -
 
 
 def test_blocks_that_were_not_used_are_in_the_transcript_and_in_the_next_prompt(open_workspace: Open) -> None:
-    told = (
+    problem = (
         "In your answer, solver.py is the block that line 4 opens. Not used: the code of line 1 (```python solver.py)."
     )
     twice = "```python solver.py\nimport math\n```\n```python solver.py\nsolve = None\ndef solve(x): ...\n```"
@@ -154,8 +154,8 @@ def test_blocks_that_were_not_used_are_in_the_transcript_and_in_the_next_prompt(
     move = agent.act(a_brief(), None, workspace)
     assert (move.submitted, move.unparsed) == (True, 0)
     agent.act(a_brief(), Feedback(level=0, text="It fails.", turn=1), workspace)
-    assert told in model.asked[1][-1].content
-    assert [line["problems"] for line in log.of("step")] == [[told], []]
+    assert problem in model.asked[1][-1].content
+    assert [line["problems"] for line in log.of("step")] == [[problem], []]
 
 
 DRAFT = "```python solver.py\ndef solve(x):\n    return 1  # a draft\n```\nThe whole file:\n"
@@ -206,10 +206,10 @@ def test_every_prompt_has_all_earlier_answers_and_feedback_once(open_walled: Ope
         agent.act(a_brief(), given, workspace)
     last = model.asked[-1]
     assert [message.role for message in last] == ["system", *["user", "assistant"] * 4, "user"]
-    said = "\n".join(message.content for message in last)
+    prompt = "\n".join(message.content for message in last)
     for turn in range(1, 5):
-        assert said.count(coded(turn)) == said.count(f"Wrong for the reason {turn}.") == 1
-    assert said.count("# attempt 4\n") == 20
+        assert prompt.count(coded(turn)) == prompt.count(f"Wrong for the reason {turn}.") == 1
+    assert prompt.count("# attempt 4\n") == 20
     assert "## solver.py\n\n(not repeated here: it is exactly as in your answer in turn 4, above)" in last[-1].content
     assert "turn 5 of 10. Answer again in the form asked for above" in last[-1].content
     # each prompt begins with all of the one before, and is in the transcript
@@ -262,11 +262,11 @@ def test_an_answer_without_code_leaves_the_target_and_is_told(open_walled: Open,
     assert workspace.targets() == {"solver.py": REPO["solver.py"]}
     assert workspace._connection is None
     agent.act(a_brief(), Feedback(level=0, text="No.", turn=1), workspace)
-    told = model.asked[1][-1].content
+    prompt = model.asked[1][-1].content
     assert (
-        "Your answer had no block for solver.py" in told
-        or "null character" in told
-        or "at most 1000000 are read" in told
+        "Your answer had no block for solver.py" in prompt
+        or "null character" in prompt
+        or "at most 1000000 are read" in prompt
     )
     assert sum(len(message.content) for message in model.asked[1]) < 60_000
     for message in model.asked[1]:

@@ -111,15 +111,15 @@ def test_each_turn_replaces_the_answer(open_walled: Open) -> None:
     assert workspace.targets()["solver.py"].decode() == filled(RIGHT)
 
 
-@pytest.mark.parametrize(("level", "said"), [(3, False), (4, True)])
+@pytest.mark.parametrize(("level", "stated"), [(3, False), (4, True)])
 @pytest.mark.parametrize("kind", [KIND, recode.KIND])
-def test_what_a_correction_stands_for_is_said(open_walled: Open, kind: AgentKind, level: int, said: bool) -> None:
+def test_what_a_correction_stands_for_is_said(open_walled: Open, kind: AgentKind, level: int, stated: bool) -> None:
     model, workspace = Scripted([f"```python\n{RIGHT}\n```"] * 12), open_walled(files=REPO)
     agent = kind.make(a_context(model, steps=1))
     agent.act(slot_brief(), None, workspace)
     assert FOR_THE_BLOCK not in model.asked[0][-1].content
     agent.act(slot_brief(), Feedback(level=level, text="It is the sum.", turn=1), workspace)
-    assert (f"It is the sum.\n\n{FOR_THE_BLOCK}" in "\n".join(each.content for each in model.asked[-1])) is said
+    assert (f"It is the sum.\n\n{FOR_THE_BLOCK}" in "\n".join(each.content for each in model.asked[-1])) is stated
     agent.act(replace(slot_brief(), slot=None), Feedback(level=4, text="It is the sum.", turn=2), workspace)
     assert FOR_THE_BLOCK not in model.asked[-1][-1].content
 

@@ -99,15 +99,15 @@ def contents(directory: Path) -> dict[str, bytes]:
 
 
 def test_the_directory_holds_what_a_workspace_holds(open_walled: Open, shared: Path) -> None:
-    found: dict[str, bytes] = {}
+    held: dict[str, bytes] = {}
 
     def looks(directory: Path) -> str:
-        found.update(contents(directory))
+        held.update(contents(directory))
         return " SUBMIT  "
 
     move, targets, _ = submitted(shared, open_walled(), looks, submits)
-    assert found.keys() == {*REPO, "paper.md", "instruction.md"}
-    assert {path: found[path] for path in REPO} == REPO
+    assert held.keys() == {*REPO, "paper.md", "instruction.md"}
+    assert {path: held[path] for path in REPO} == REPO
     assert move == Move(steps=1)
     assert targets == {"solver.py": REPO["solver.py"]}
 
@@ -174,11 +174,11 @@ def large(directory: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "phrase"),
     [(linked, "symbolic link"), (piped, "no regular file"), (a_directory, "is a directory"), (large, "more than")],
 )
 def test_a_target_that_is_no_file_of_the_directory_is_not_taken(
-    open_walled: Open, shared: Path, tmp_path: Path, change: Callable[[Path], None], said: str
+    open_walled: Open, shared: Path, tmp_path: Path, change: Callable[[Path], None], phrase: str
 ) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/solver.py").write_text("SECRET = 1\n")
@@ -192,7 +192,7 @@ def test_a_target_that_is_no_file_of_the_directory_is_not_taken(
 
     move, targets, shown = submitted(shared, open_walled(), changes, gives_up)
     [line] = [line for line in shown.splitlines() if line.startswith("solver.py ")]
-    assert_message(line, "solver.py", said)
+    assert_message(line, "solver.py", phrase)
     assert "Nothing was submitted" in shown
     assert move.gave_up
     assert targets == {}  # as for a model

@@ -17,7 +17,7 @@ from pytest_recode.settings import Settings, as_played
 TASKS = Path(__file__).resolve().parents[2] / "tasks"
 REST = "rest: headings, form of the answer, budget"
 NAMED = {"names of the targets", "names of the interfaces", "list of the repository's files"}
-FOUND = {
+PARTS_OF = {
     "recode": {"system prompt", "paper", "instruction", *NAMED, "current targets", REST},
     "recode-h": {"system prompt", "paper", "instruction", "current targets", REST},
     "one-shot": {"system prompt", "paper", "instruction", *NAMED, "the repository's files", REST},
@@ -31,34 +31,34 @@ def prompt(task: str, agent: str, *, tools: bool = False, paper: bool = True) ->
     return first_prompt(loaded, loaded.load(), kind, settings, native_tools=tools)
 
 
-@pytest.mark.parametrize("agent", FOUND)
+@pytest.mark.parametrize("agent", PARTS_OF)
 @pytest.mark.parametrize("task", ["sinkhorn", "nerf-rendering"])
 def test_every_part_is_found(task: str, agent: str) -> None:
-    found = prompt(task, agent)
-    sizes = {part.name: part.characters for part in found.parts if part.characters}
-    assert set(sizes) == FOUND[agent]
+    measured = prompt(task, agent)
+    sizes = {part.name: part.characters for part in measured.parts if part.characters}
+    assert set(sizes) == PARTS_OF[agent]
     assert sizes[REST] < 600
-    assert sum(part.characters for part in found.parts) == sum(len(message.content) for message in found.messages)
-    assert sum(part.tokens for part in found.parts) == tokens_of(found.messages, CHARACTERS)
+    assert sum(part.characters for part in measured.parts) == sum(len(message.content) for message in measured.messages)
+    assert sum(part.tokens for part in measured.parts) == tokens_of(measured.messages, CHARACTERS)
 
 
 @pytest.mark.parametrize("task", sorted(path.parent.name for path in TASKS.glob("*/task.yaml")))
 def test_the_first_prompt_of_every_bundled_task_is_short(task: str) -> None:
-    for agent in FOUND:
+    for agent in PARTS_OF:
         for tools in (False, True):
             assert sum(part.tokens for part in prompt(task, agent, tools=tools).parts) < 8_000
 
 
 def test_tools_count() -> None:
-    found = prompt("sinkhorn", "recode", tools=True)
-    [size] = [part.characters for part in found.parts if part.name == "tools"]
-    assert size == size_of_tools(found.tools) > 0
-    assert sum(part.tokens for part in found.parts) > tokens_of(found.messages, CHARACTERS)
+    measured = prompt("sinkhorn", "recode", tools=True)
+    [size] = [part.characters for part in measured.parts if part.name == "tools"]
+    assert size == size_of_tools(measured.tools) > 0
+    assert sum(part.tokens for part in measured.parts) > tokens_of(measured.messages, CHARACTERS)
 
 
 def test_a_paper_that_is_left_out_has_no_part_but_its_place() -> None:
-    given, without = (
+    with_paper, without = (
         {part.name: part.characters for part in prompt("sinkhorn", "recode", paper=paper).parts}
         for paper in (True, False)
     )
-    assert without.get("paper", 0) < 200 < given["paper"]
+    assert without.get("paper", 0) < 200 < with_paper["paper"]

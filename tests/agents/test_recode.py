@@ -279,7 +279,7 @@ PARTS = ("observation", "reflection", "planning")
 
 
 @pytest.mark.parametrize(
-    ("said", "parts"),
+    ("reply", "parts"),
     [
         (f"### Observation\nO\n### Reflection\nR\n### Planning\nP\n### Action\n{LOOK}", ("O", "R", "P")),
         (f"### Planning\nP\n{LOOK}", ("", "", "P")),
@@ -298,13 +298,13 @@ PARTS = ("observation", "reflection", "planning")
     ],
 )
 def test_the_four_stages_of_every_step_are_recorded(
-    open_walled: Open, said: str | Reply, parts: tuple[str, str, str]
+    open_walled: Open, reply: str | Reply, parts: tuple[str, str, str]
 ) -> None:
-    played = Played(open_walled(), *[said] * 4, steps=1)
+    played = Played(open_walled(), *[reply] * 4, steps=1)
     played.turn()
     step = played.log.of("step")[-1]
     assert tuple(step[name] for name in PARTS) == parts
-    acted = ["list"] if isinstance(said, Reply) else ["run"]
+    acted = ["list"] if isinstance(reply, Reply) else ["run"]
     assert step["actions"] == ([] if step["error"] else acted)
     assert {"turn", "step", *PARTS, "actions", "error", "usage", "finish"} <= set(step)
 
@@ -335,8 +335,8 @@ def test_the_transcript_tells_everything(open_walled: Open) -> None:
         (1, "run", True),
         (2, "submit", True),
     ]
-    said = "\n\n".join(line["content"] for line in played.log.of("message"))
+    logged = "\n\n".join(line["content"] for line in played.log.of("message"))
     for asked in played.model.asked:
         for message in asked:
             for piece in message.content.split("\n\n"):
-                assert piece in said
+                assert piece in logged

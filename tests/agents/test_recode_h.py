@@ -325,13 +325,13 @@ def test_the_transcript_holds_every_piece_of_every_prompt(open_walled: Open) -> 
     played = Played(open_walled(), said("READ README.md"), "no", said("SUBMIT"), said("SUBMIT"))
     played.turn()
     played.turn(Feedback(level=1, text="Mend it.", turn=1))
-    told = "\n\n".join(line["content"] for line in played.log.of("message"))
+    logged = "\n\n".join(line["content"] for line in played.log.of("message"))
     for asked in played.model.asked:
         for message in asked:
             for piece in (
                 message.content.replace("\n## 3. History\n", "").replace("\n(nothing yet)\n", "").split("\n\n")
             ):
-                assert piece.strip().removeprefix("[result]\n").removeprefix("[you]\n") in told, piece
+                assert piece.strip().removeprefix("[result]\n").removeprefix("[you]\n") in logged, piece
     steps = played.log.of("step")
     assert [(line["reflection"], line["actions"]) for line in steps[:2]] == [("Look.", ["READ"]), ("no", [])]
 

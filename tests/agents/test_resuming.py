@@ -128,7 +128,7 @@ def test_the_next_prompt_of_a_restored_agent_is_the_same(
     assert next_prompt(made(kind, fresh), fresh, brief, workspace) != first.prompts[-1]
 
 
-@pytest.mark.parametrize(("kind", "brief"), [(each.KIND, SIM_BRIEF) for each in (recode, recode_h, one_shot)])
+@pytest.mark.parametrize(("kind", "brief"), [(module.KIND, SIM_BRIEF) for module in (recode, recode_h, one_shot)])
 def test_a_restored_simulation_goes_on_as_it_would_have(open_walled: Open, kind: AgentKind, brief: Brief) -> None:
     workspaces = [open_walled(files=brief.repo) for _ in range(2)]
     agent, other = made(kind, sim("seed-4")), made(kind, sim("seed-4"))

@@ -20,8 +20,8 @@ REPO: Files = {
 }
 
 
-def names(found: tuple[Definition, ...]) -> list[str]:
-    return [each.name for each in found]
+def names(listed: tuple[Definition, ...]) -> list[str]:
+    return [each.name for each in listed]
 
 
 def find(query: str, repo: Files = REPO, targets: Files | None = None) -> list[str]:
@@ -53,12 +53,12 @@ def test_what_has_none_of_the_words_is_not_found() -> None:
 def test_the_targets_are_as_they_are_now() -> None:
     brief = a_brief(repo={**REPO, "solver.py": b"def zebra():\n    pass\n"}, targets=("solver.py",))
     retrieval = Retrieval()
-    for text, found in (
+    for text, expected in (
         (b"def zebra(): ...", ["zebra"]),
         (b"def solve(): ...", []),
         (b"def zebra_b(): ...", ["zebra_b"]),
     ):
-        assert names(retrieval.find("zebra", brief, {"solver.py": text})[0]) == found
+        assert names(retrieval.find("zebra", brief, {"solver.py": text})[0]) == expected
     assert names(retrieval.find("zebra", brief, {})[0]) == []
 
 
@@ -117,8 +117,8 @@ def last(): pass'''
 
 
 def test_code_is_cut_at_its_functions_classes_and_methods() -> None:
-    found = {each.name: each for each in definitions("a.py", CODE)}
-    assert {name: (each.first, each.last) for name, each in found.items()} == {
+    cut = {each.name: each for each in definitions("a.py", CODE)}
+    assert {name: (each.first, each.last) for name, each in cut.items()} == {
         "Layer": (4, 20),
         "Layer.__init__": (10, 16),
         "Layer.width": (18, 20),
@@ -126,9 +126,9 @@ def test_code_is_cut_at_its_functions_classes_and_methods() -> None:
         "conditional": (35, 35),
         "last": (37, 37),
     }
-    assert found["top"].code.startswith("def top(\n")
-    assert found["top"].code.endswith("return a")
-    layer = found["Layer"].code
+    assert cut["top"].code.startswith("def top(\n")
+    assert cut["top"].code.endswith("return a")
+    layer = cut["Layer"].code
     assert "size = 3" in layer
     assert "async def width" in layer
     assert "self, size: int" in layer

@@ -111,7 +111,7 @@ STOPPED = ("run", {"command": "sleep 100", "timeout": "0.1"})
 
 
 @pytest.mark.parametrize(
-    ("before", "told", "native"),
+    ("before", "doubt", "native"),
     [
         *((FAILS, "Action 2 (`run`) failed.", native) for native in (False, True)),
         (STOPPED, "Action 2 (`run`) failed.", True),
@@ -120,14 +120,14 @@ STOPPED = ("run", {"command": "sleep 100", "timeout": "0.1"})
     ],
 )
 def test_a_submit_waits_where_the_answer_did_not_do_what_it_was_for(
-    open_walled: Open, before: Act, told: str, native: bool
+    open_walled: Open, before: Act, doubt: str, native: bool
 ) -> None:
     both, alone = answer(WRITE, before, "submit", native=native), answer("submit", native=native)
     played = Played(open_walled(), both, alone, steps=3)
     assert played.turn() == (2, True)
     [waits] = held(played)
     assert waits.startswith("Not handed in yet.")
-    assert told in waits
+    assert doubt in waits
 
 
 @pytest.mark.parametrize("before", [FAILS, BROKEN, PART])

@@ -35,7 +35,7 @@ def named(answer: dict[str, Any]) -> str:
     return f"{answer['family']}: {answer['style']}"
 
 
-@pytest.mark.parametrize("answer", [each for each in NATURAL if each["follows"]], ids=named)
+@pytest.mark.parametrize("answer", [case for case in NATURAL if case["follows"]], ids=named)
 def test_an_answer_in_the_form_is_done_as_it_is_meant(answer: dict[str, Any]) -> None:
     step = read_text(answer["answer"])
     assert isinstance(step, Step), step
@@ -132,7 +132,7 @@ SEARCH = "<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n"
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "phrases"),
     [
         ("", ["Your answer was empty.", "```python src/model.py", "SUBMIT"]),
         ("I cannot help.", ["Your answer has no action.", "```bash"]),
@@ -157,10 +157,10 @@ SEARCH = "<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n"
         ("x" * (MAX_ANSWER + 1), ["at most 1000000 are read"]),
     ],
 )
-def test_what_cannot_be_used_is_told(answer: str, told: list[str]) -> None:
+def test_what_cannot_be_used_is_told(answer: str, phrases: list[str]) -> None:
     read = read_text(answer)
     assert isinstance(read, ProtocolError), read
-    assert all(words in read.text for words in told), read.text
+    assert all(words in read.text for words in phrases), read.text
 
 
 @pytest.mark.parametrize(

@@ -27,11 +27,11 @@ def test_each_action_is_a_tool_with_a_schema() -> None:
 
 
 def test_no_description_is_sent_more_than_once() -> None:
-    told = [
+    texts = [
         *(tool.description for tool in TOOLS),
         *(tool.parameters["properties"][part].get("description", tool.name) for tool in TOOLS for part in PARTS[:1]),
     ]
-    assert len(told) == len(set(told))
+    assert len(texts) == len(set(texts))
 
 
 def test_calls_become_a_step() -> None:
@@ -63,9 +63,9 @@ def test_parts_of_several_calls_and_of_the_text_are_all_kept_once() -> None:
     assert step.reflection == "Let me look.\n\nWhy?\n\nThe sum."
 
 
-@pytest.mark.parametrize("given", ["", "{}", '{"observation": null}'])
-def test_a_call_may_have_no_arguments(given: str) -> None:
-    assert from_reply(calls(("list", given))) == Step(actions=(Action(kind="list"),))
+@pytest.mark.parametrize("arguments", ["", "{}", '{"observation": null}'])
+def test_a_call_may_have_no_arguments(arguments: str) -> None:
+    assert from_reply(calls(("list", arguments))) == Step(actions=(Action(kind="list"),))
 
 
 def test_a_line_break_within_a_string_of_the_arguments_is_one() -> None:
@@ -191,11 +191,11 @@ def test_what_an_unusable_answer_cost_is_told_once(open_walled: Open) -> None:
     bad = acts(("read", {"path": "a.py"}), "fly", "walk")
     played = Played(open_walled(), bad, acts("submit"), steps=1)
     played.turn()
-    said, *told = played.model.asked[1][2:6]
-    assert json.loads(said.tool_calls[0].arguments) == {"path": "a.py"}
-    assert [message.content.count("cost no step") for message in told] == [0, 1, 0]
-    assert told[0].content == "Not done: call 2 of this answer could not be used."
-    assert told[2].content.startswith("There is no tool `walk`")
+    calling, *results = played.model.asked[1][2:6]
+    assert json.loads(calling.tool_calls[0].arguments) == {"path": "a.py"}
+    assert [message.content.count("cost no step") for message in results] == [0, 1, 0]
+    assert results[0].content == "Not done: call 2 of this answer could not be used."
+    assert results[2].content.startswith("There is no tool `walk`")
 
 
 def test_each_call_of_an_answer_with_too_many_gets_a_result(open_walled: Open) -> None:

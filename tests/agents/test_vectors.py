@@ -189,10 +189,10 @@ def test_an_answer_that_holds_no_vectors_is_a_fault_of_the_server(
     chat_server: Serve, tmp_path: Path, rows: list[list[object]]
 ) -> None:
     server = chat_server(lambda _: vectors(rows))
-    made = embedder(server, tmp_path)
-    made.retries = type(made.retries)(tries=1)
+    model = embedder(server, tmp_path)
+    model.retries = type(model.retries)(tries=1)
     with pytest.raises(ModelError, match=r"not have a vector for each of 3 texts") as raised:
-        names(Retrieval(embedder=made, shared=tmp_path), "half")
+        names(Retrieval(embedder=model, shared=tmp_path), "half")
     assert raised.value.fault is ModelFault.SERVER
 
 

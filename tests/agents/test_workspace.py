@@ -195,11 +195,11 @@ def test_grep_gives_file_line_and_text(open_workspace: Open) -> None:
 def test_grep_is_bounded(open_workspace: Open) -> None:
     many = b"hit\n" * 1000 + b"hit" + b"y" * 1000 + b"\n"
     workspace = open_workspace(files={"many.txt": many, "long.txt": b"hit" + b"y" * 1000, "bin": b"hit\0"})
-    found = workspace.grep("hit")
-    assert found[0] == "long.txt:1:hit" + "y" * 297 + "..."
-    assert found[1] == "many.txt:1:hit"
-    assert found[-1] == "... more than 200 lines match"
-    assert len(found) == 201
+    lines = workspace.grep("hit")
+    assert lines[0] == "long.txt:1:hit" + "y" * 297 + "..."
+    assert lines[1] == "many.txt:1:hit"
+    assert lines[-1] == "... more than 200 lines match"
+    assert len(lines) == 201
 
 
 @pytest.mark.slow  # ten seconds, as the next one

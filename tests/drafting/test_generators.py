@@ -73,15 +73,15 @@ def test_structure_dtype_and_range_are_kept(name: str, plan: DrawingPlan) -> Non
     recorded = describe(value)
     sizes = set()
     for seed in range(20):
-        [found], _ = drawn(call, plan, seed)
-        assert type(found) is type(value)
-        again = describe(found)
+        [sample], _ = drawn(call, plan, seed)
+        assert type(sample) is type(value)
+        again = describe(sample)
         assert again["dtype"] == recorded["dtype"]
         assert len(again["shape"]) == len(recorded["shape"])
         # what a drawn array has beside, such as an ascending order, is chance
-        wanted = set(recorded["traits"]) - ({"nan"} if name == "missing" else set())
-        assert wanted <= set(again["traits"]), (found, again)
-        if "quantiles" in recorded and not wanted & {
+        traits = set(recorded["traits"]) - ({"nan"} if name == "missing" else set())
+        assert traits <= set(again["traits"]), (sample, again)
+        if "quantiles" in recorded and not traits & {
             "positive_definite",
             "orthogonal",
             "sums_to_one",
@@ -127,23 +127,23 @@ def test_sizes_that_never_differ_are_kept() -> None:
 
 def test_texts_choices_and_seeds() -> None:
     call = call_of("euclidean", "the cat sat on the mat", None, True, random_state=3, order=2, weights={"a": 0.3})
-    found = [drawn(call, PLANS[0], seed) for seed in range(10)]
-    assert {args[0] for args, _ in found} == {"euclidean"}
-    assert len({args[1] for args, _ in found}) > 5
-    assert all(set(args[1].split()) <= {"the", "cat", "sat", "on", "mat"} for args, _ in found)
-    assert {args[2:] for args, _ in found} == {(None, True)}
-    assert len({named["random_state"] for _, named in found}) == 10
-    assert {named["order"] for _, named in found} == {2}
-    assert all(0.28 < named["weights"]["a"] < 0.32 for _, named in found)
+    draws = [drawn(call, PLANS[0], seed) for seed in range(10)]
+    assert {args[0] for args, _ in draws} == {"euclidean"}
+    assert len({args[1] for args, _ in draws}) > 5
+    assert all(set(args[1].split()) <= {"the", "cat", "sat", "on", "mat"} for args, _ in draws)
+    assert {args[2:] for args, _ in draws} == {(None, True)}
+    assert len({named["random_state"] for _, named in draws}) == 10
+    assert {named["order"] for _, named in draws} == {2}
+    assert all(0.28 < named["weights"]["a"] < 0.32 for _, named in draws)
 
 
 def test_the_closest_plan_is_the_recorded_call() -> None:
     values = (VALUES["integral"], np.array(["a", "b"]), [0.5, np.inf], np.float32(2.5), (1, 7.5), {3, 4}, b"x", 2 + 1j)
     args, _ = drawn(call_of(*values), PLANS[-1], 0)
-    for value, found in zip(values, args, strict=True):
-        assert type(found) is type(value)
-        np.testing.assert_array_equal(found, value) if isinstance(value, np.ndarray | list) else None
-        assert isinstance(value, np.ndarray | list) or found == value
+    for value, sample in zip(values, args, strict=True):
+        assert type(sample) is type(value)
+        np.testing.assert_array_equal(sample, value) if isinstance(value, np.ndarray | list) else None
+        assert isinstance(value, np.ndarray | list) or sample == value
 
 
 def test_an_array_that_is_too_large_to_be_kept_is_only_drawn() -> None:

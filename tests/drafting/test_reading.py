@@ -37,11 +37,11 @@ def test_a_stub_keeps_signature_and_docstring(source: str, expected: str) -> Non
 
 
 def test_several_functions_become_stubs() -> None:
-    made = stubbed(
+    stubs = stubbed(
         "def f(x):\n    a = x\n    return a\n\n\ndef g(x):\n    return x\n\n\ndef h(x):\n    return f(x)\n", ["h", "f"]
     )
-    assert made.count("raise NotImplementedError") == 2
-    assert "def g(x):\n    return x\n" in made
+    assert stubs.count("raise NotImplementedError") == 2
+    assert "def g(x):\n    return x\n" in stubs
 
 
 def test_only_what_the_target_imports_is_taken(tmp_path: Path) -> None:
@@ -57,11 +57,11 @@ def test_only_what_the_target_imports_is_taken(tmp_path: Path) -> None:
         },
     )
     repository, target = find(place, "pkg.core")
-    found = closure(repository, target, whole_packages=False)
-    assert set(found.modules) == {"pkg.core", "pkg.helpers", "pkg.io", "pkg.io.formats", "pkg.io._version"}
-    assert found.emptied == ("pkg",)
-    assert found.others == {"numpy": True, "scipy": False, "numba": False}
-    assert found.missing == {}
+    part = closure(repository, target, whole_packages=False)
+    assert set(part.modules) == {"pkg.core", "pkg.helpers", "pkg.io", "pkg.io.formats", "pkg.io._version"}
+    assert part.emptied == ("pkg",)
+    assert part.others == {"numpy": True, "scipy": False, "numba": False}
+    assert part.missing == {}
     assert "__version__" in repository.generated["pkg/io/_version.py"]
     whole = closure(repository, target, whole_packages=True)
     assert {"pkg", "pkg.plots"} <= set(whole.modules)
@@ -111,7 +111,7 @@ def test_findings_have_their_places(tmp_path: Path, text: str, kind: str) -> Non
         },
     )
     repository, target = find(place, "core")
-    found = hazards(closure(repository, target, whole_packages=True).modules, "core", "f")
-    assert {each.kind for each in found} == ({kind} if kind else set())
+    findings = hazards(closure(repository, target, whole_packages=True).modules, "core", "f")
+    assert {each.kind for each in findings} == ({kind} if kind else set())
     line = {"helper(x)": "core.py:8", "other.save(x)": "other.py:2"}.get(text, "core.py:1")
-    assert all(each.place.startswith(line) for each in found)
+    assert all(each.place.startswith(line) for each in findings)

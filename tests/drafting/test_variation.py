@@ -23,12 +23,12 @@ POINTS = [RNG.normal(size=(count, 3)) for count in (7, 9, 12)]
 
 
 def cases(calls: Sequence[RecordedCall], plan: DrawingPlan = PLANS[0]) -> list[DraftedCase]:
-    made = []
+    drafts = []
     for call in calls:
         sizes = drawn_sizes(call, plan, fixed_sizes(calls))
         source = source_of("draw", call, plan, sizes)
-        made.append(DraftedCase(name="draw", source=source, call=call, words="", sizes=sizes.names, modified=False))
-    return made
+        drafts.append(DraftedCase(name="draw", source=source, call=call, words="", sizes=sizes.names, modified=False))
+    return drafts
 
 
 def test_arguments_with_one_value_in_all_cases_are_named() -> None:

@@ -64,8 +64,8 @@ class Collector:
 
 def attributes(of: Any) -> dict[str, Any]:
     """The attributes of a span, an event or a link, as Python values."""
-    found = {}
+    values = {}
     for each in of.attributes:
         value = getattr(each.value, each.value.WhichOneof("value"))
-        found[each.key] = [item.string_value for item in value.values] if each.value.HasField("array_value") else value
-    return found
+        values[each.key] = [item.string_value for item in value.values] if each.value.HasField("array_value") else value
+    return values

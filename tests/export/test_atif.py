@@ -19,10 +19,10 @@ def exported(place: Path, command: Command, *args: object) -> dict[str, dict[str
     """The trajectories, by node id."""
     done = command(place, "export", "run", "--to", "atif", "-o", "out", *args)
     assert done.returncode == 0, done.stderr
-    found = [json.loads(path.read_text("utf-8")) for path in (place / "out").iterdir()]
-    for each in found:
+    written = [json.loads(path.read_text("utf-8")) for path in (place / "out").iterdir()]
+    for each in written:
         Trajectory.model_validate(each)
-    return {each["extra"]["nodeid"]: each for each in found}
+    return {each["extra"]["nodeid"]: each for each in written}
 
 
 @pytest.fixture(scope="module")
@@ -34,17 +34,17 @@ def trajectories(played: Path, command: Command, tmp_path_factory: pytest.TempPa
 
 @pytest.mark.slow
 def test_each_episode_is_a_trajectory(played: Path, trajectories: dict[str, dict[str, Any]]) -> None:
-    found = records(played / "run")
-    assert set(trajectories) == set(found)
+    by_id = records(played / "run")
+    assert set(trajectories) == set(by_id)
     for nodeid, one in trajectories.items():
-        record = found[nodeid]
+        record = by_id[nodeid]
         assert one["schema_version"] == "ATIF-v1.8"
         assert one["agent"]["name"] == record["agent"]
         assert one["agent"]["model_name"] == record["model"]
         assert {key: one["extra"][key] for key in ("task", "outcome", "attempt", "usage")} == {
             key: record[key] for key in ("task", "outcome", "attempt", "usage")
         }
-    assert len({one["trajectory_id"] for one in trajectories.values()}) == len(found)
+    assert len({one["trajectory_id"] for one in trajectories.values()}) == len(by_id)
 
 
 def test_a_step_has_the_answer_its_calls_and_what_they_returned(
@@ -68,10 +68,10 @@ def test_a_step_has_the_answer_its_calls_and_what_they_returned(
 def test_the_last_answer_of_a_turn_has_its_verdict(played: Path, trajectories: dict[str, dict[str, Any]]) -> None:
     for nodeid, record in records(played / "run").items():
         verdicts = [step["extra"]["verdict"] for step in trajectories[nodeid]["steps"] if "verdict" in step["extra"]]
-        assert [(each["turn"], each["passed"], each["total"]) for each in verdicts] == [
+        assert [(step_verdict["turn"], step_verdict["passed"], step_verdict["total"]) for step_verdict in verdicts] == [
             (turn["turn"], turn["passed"], turn["total"]) for turn in record["turns"]
         ]
-        assert [each.get("level") for each in verdicts] == [turn["level"] for turn in record["turns"]]
+        assert [step_verdict.get("level") for step_verdict in verdicts] == [turn["level"] for turn in record["turns"]]
         assert [case["id"] for case in verdicts[0]["cases"]] == [case["id"] for case in record["turns"][0]["cases"]]
 
 
@@ -112,16 +112,16 @@ def test_native_tool_calls_and_thoughts(project: Path, command: Command) -> None
 def test_what_a_record_does_not_have_is_left_out(project: Path, command: Command) -> None:
     """No price, no level, no digest; an agent without a model and messages."""
     run = project / "run"
-    found = records(run)
-    nodeid, record = next((nodeid, each) for nodeid, each in found.items() if not each["turns"][0]["shared"])
+    recorded = records(run)
+    nodeid, record = next((nodeid, each) for nodeid, each in recorded.items() if not each["turns"][0]["shared"])
     lines = transcript(run, record)
-    kept = [line for line in lines if line["event"] not in ("message", "step", "action", "result", "usage")]
-    for line in [*kept, record]:
+    bare = [line for line in lines if line["event"] not in ("message", "step", "action", "result", "usage")]
+    for line in [*bare, record]:
         if "nodeid" in line:
             line.update(model=None, agent="reference", digest=None)
         if isinstance(line.get("usage"), dict):
             line["usage"]["cost_usd"] = None
-    rewrite(run / record["transcript"], kept)
+    rewrite(run / record["transcript"], bare)
     rewrite(run / "results.jsonl", [record])
     one = exported(project, command)[nodeid]
     assert "model_name" not in one["agent"]
@@ -131,5 +131,5 @@ def test_what_a_record_does_not_have_is_left_out(project: Path, command: Command
     assert [step["llm_call_count"] for step in acting] == [0] * len(record["turns"])
     assert not any({"metrics", "tool_calls", "observation"} & step.keys() for step in acting)
     assert [step["message"] for step in one["steps"] if step["source"] == "user"] == [
-        line["text"] for line in kept if line["event"] == "feedback"
+        line["text"] for line in bare if line["event"] == "feedback"
     ]

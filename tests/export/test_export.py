@@ -45,13 +45,13 @@ def test_nothing_is_overwritten(project: Path, command: Command) -> None:
 def test_an_export_that_fails_leaves_no_file(project: Path, command: Command) -> None:
     assert command(project, "export", "run", "--to", "atif").returncode == 0
     *others, last = sorted((project / "trajectories").iterdir())
-    for kept in (last, others[0]):
+    for occupied in (last, others[0]):
         for path in (project / "trajectories").iterdir():
             path.unlink()
-        kept.write_text("mine")
+        occupied.write_text("mine")
         again = command(project, "export", "run", "--to", "atif")
-        assert_message(again.stderr, f"{kept.name} exists, and is not overwritten", "remove it, or give another -o")
-        assert {path: path.read_text() for path in (project / "trajectories").iterdir()} == {kept: "mine"}
+        assert_message(again.stderr, f"{occupied.name} exists, and is not overwritten", "remove it, or give another -o")
+        assert {path: path.read_text() for path in (project / "trajectories").iterdir()} == {occupied: "mine"}
 
 
 @pytest.mark.parametrize("name", ["atif", "otel", pytest.param("inspect", marks=pytest.mark.slow)])
@@ -65,20 +65,20 @@ def test_an_export_keeps_one_episode_in_memory(played: Path, tmp_path: Path, nam
             alive.append(sum(isinstance(each, ExportedEpisode) for each in gc.get_objects()))
             yield episode
 
-    found = read([played / "run"], (), Without())
+    selection = read([played / "run"], (), Without())
     with Collector() as collector:
         output = collector.url if name == "otel" else str(tmp_path)
-        written = target(name).write(counted(found.episodes), output)
-    assert written.episodes == found.count == len(alive) == 4
+        written = target(name).write(counted(selection.episodes), output)
+    assert written.episodes == selection.count == len(alive) == 4
     assert max(alive) <= 2  # the one that is written, and the one that is read
 
 
 def test_records_that_are_rewritten_during_an_export_are_one_line(project: Path) -> None:
-    found = read([project / "run"], (), Without())
-    next(found.episodes)
+    selection = read([project / "run"], (), Without())
+    next(selection.episodes)
     rewrite(project / "run/results.jsonl", [*reversed(records(project / "run").values())])
     with pytest.raises(UserError) as raised:
-        list(found.episodes)
+        list(selection.episodes)
     assert_message(str(raised.value), "results.jsonl: was rewritten", "repeat the command")
 
 
@@ -120,18 +120,18 @@ def test_the_command_line_imports_no_package_of_a_target() -> None:
 
 def test_a_transcript_outside_of_the_run_is_not_read(project: Path, command: Command) -> None:
     run = project / "run"
-    found = list(records(run).values())
+    rows = list(records(run).values())
     outside = project / "outside.jsonl"
-    outside.write_bytes((run / found[0]["transcript"]).read_bytes())
-    found[0]["transcript"] = "../outside.jsonl"
-    (run / found[1]["transcript"]).unlink()
-    (run / found[1]["transcript"]).symlink_to(outside)
-    found[2]["transcript"] = found[3]["transcript"]
-    rewrite(run / "results.jsonl", found)
+    outside.write_bytes((run / rows[0]["transcript"]).read_bytes())
+    rows[0]["transcript"] = "../outside.jsonl"
+    (run / rows[1]["transcript"]).unlink()
+    (run / rows[1]["transcript"]).symlink_to(outside)
+    rows[2]["transcript"] = rows[3]["transcript"]
+    rewrite(run / "results.jsonl", rows)
     done = command(project, "export", "run", "--to", "atif", "-o", "out")
     assert done.returncode == 0, done.stderr
     exported = {json.loads(path.read_text())["extra"]["nodeid"] for path in (project / "out").iterdir()}
-    assert exported == {found[3]["nodeid"]}
+    assert exported == {rows[3]["nodeid"]}
     assert "out (1 episode)" in done.stdout
     assert "left out: 3 of 4 episodes" in done.stdout
     assert done.stdout.count("without its transcript") == 3
@@ -181,9 +181,9 @@ def test_a_damaged_record_is_one_line(project: Path, command: Command) -> None:
 def marked(project: Path, **settings: Any) -> None:
     """Mark every text of the run with what it is. `settings`: of every episode; "simulated" is a field of its own."""
     run = project / "run"
-    found = list(records(run).values())
+    rows = list(records(run).values())
     simulated = settings.pop("simulated", True)
-    for record in found:
+    for record in rows:
         lines = transcript(run, record)
         for line in lines:
             if "settings" in line:
@@ -200,11 +200,11 @@ def marked(project: Path, **settings: Any) -> None:
         rewrite(run / record["transcript"], lines)
         record["simulated"] = simulated
         record["settings"].update(settings)
-    rewrite(run / "results.jsonl", found)
+    rewrite(run / "results.jsonl", rows)
 
 
 @pytest.mark.parametrize(
-    ("without", "settings", "gone", "kept"),
+    ("without", "settings", "gone", "remaining"),
     [
         ("prompts", {"simulated": False}, {"PROMPT", "ARGUMENT", "RESULT"}, set()),
         ("reference", {"simulated": True}, {"PROMPT", "ARGUMENT", "RESULT"}, set()),
@@ -215,19 +215,19 @@ def marked(project: Path, **settings: Any) -> None:
 )
 @pytest.mark.mostly_slow
 def test_what_must_not_be_shared_is_removed(
-    project: Path, command: Command, without: str, settings: dict[str, Any], gone: set[str], kept: set[str]
+    project: Path, command: Command, without: str, settings: dict[str, Any], gone: set[str], remaining: set[str]
 ) -> None:
     marked(project, **settings)
-    given = [f"--without={without}"] if without else []
-    assert command(project, "export", "run", "--to", "atif", "-o", "out", *given).returncode == 0
+    options = [f"--without={without}"] if without else []
+    assert command(project, "export", "run", "--to", "atif", "-o", "out", *options).returncode == 0
     with Collector() as collector:
-        assert command(project, "export", "run", "--to", "otel", "-o", collector.url, *given).returncode == 0
+        assert command(project, "export", "run", "--to", "otel", "-o", collector.url, *options).returncode == 0
     sent = "\n".join(map(str, collector.requests))
     written = texts(project / "out")
     for text in gone:
         assert text not in written
         assert text not in sent
-    for text in kept:
+    for text in remaining:
         assert text in written
     assert ('"removed"' in written) == ("recode.removed" in sent) == bool(without)
 
@@ -257,25 +257,25 @@ def commands() -> list[str]:
     return re.findall(r"^\$ pytest-recode (.*)$", PAGE.read_text("utf-8"), re.MULTILINE)
 
 
-def follow(project: Path, command: Command, wanted: bool) -> int:
+def follow(project: Path, command: Command, of_inspect: bool) -> int:
     """Run the commands of the page that are of Inspect, or those that are not. Returns their number."""
-    found = [each for each in commands() if ("--to inspect" in each) == wanted]
+    chosen = [text for text in commands() if ("--to inspect" in text) == of_inspect]
     with Collector() as collector:
-        for each in found:
-            given = [collector.url if part == "http://localhost:4318" else part for part in shlex.split(each)]
+        for text in chosen:
+            given = [collector.url if part == "http://localhost:4318" else part for part in shlex.split(text)]
             done = command(project, *given)
             assert done.returncode == 0, done.stderr
-    assert bool(collector.spans) != wanted
-    return len(found)
+    assert bool(collector.spans) != of_inspect
+    return len(chosen)
 
 
 def test_the_commands_of_the_guide(project: Path, command: Command) -> None:
     """They are of a run in `run`."""
-    assert follow(project, command, wanted=False) >= 3
+    assert follow(project, command, of_inspect=False) >= 3
 
 
 @pytest.mark.slow
 def test_the_commands_of_the_guide_for_inspect(project: Path, command: Command) -> None:
     pytest.importorskip("inspect_ai.log")
-    assert follow(project, command, wanted=True) >= 1
+    assert follow(project, command, of_inspect=True) >= 1
     assert [path.suffix for path in (project / "logs").iterdir()] == [".eval", ".eval"]

@@ -40,17 +40,17 @@ def samples(log: EvalLog) -> dict[str, EvalSample]:
 def test_a_row_is_a_log_and_an_episode_a_sample(played: Path, logs: dict[str, EvalLog]) -> None:
     assert set(logs) == {"L0", "L4"}
     for level, log in logs.items():
-        found = {nodeid: each for nodeid, each in records(played / "run").items() if each["feedback"] == level}
+        by_id = {nodeid: each for nodeid, each in records(played / "run").items() if each["feedback"] == level}
         assert log.eval.model == "sim/graduate"
         assert log.eval.solver == "recode"
         assert log.eval.tags == ["simulated"]
-        assert set(samples(log)) == set(found)
+        assert set(samples(log)) == set(by_id)
         assert [(sample.id, sample.epoch) for sample in samples(log).values()] == [
-            (found[nodeid]["task"], 1) for nodeid in samples(log)
+            (by_id[nodeid]["task"], 1) for nodeid in samples(log)
         ]
         assert log.results is not None
-        solved = [record["outcome"] for record in found.values()].count("solved")
-        assert log.results.scores[0].metrics["accuracy"].value == solved / len(found)
+        solved = [record["outcome"] for record in by_id.values()].count("solved")
+        assert log.results.scores[0].metrics["accuracy"].value == solved / len(by_id)
 
 
 def test_scores_of_every_graded_turn(played: Path, logs: dict[str, EvalLog]) -> None:
@@ -102,10 +102,10 @@ def test_messages_calls_usage_and_times(played: Path, logs: dict[str, EvalLog]) 
 def edited(project: Path, change: Any) -> dict[str, Any]:
     """The run with only its first record, changed in its results and its transcript."""
     run = project / "run"
-    record = next(each for each in records(run).values() if not each["turns"][0]["shared"])
+    record = next(line for line in records(run).values() if not line["turns"][0]["shared"])
     lines = transcript(run, record)
-    for each in [record, *lines]:
-        change(each)
+    for line in [record, *lines]:
+        change(line)
     rewrite(run / record["transcript"], lines)
     rewrite(run / "results.jsonl", [record])
     return record
@@ -146,13 +146,13 @@ def test_an_episode_without_a_transcript_has_its_scores(project: Path, command: 
 
 def test_two_tasks_of_one_id_are_two_samples(project: Path, command: Command) -> None:
     run = project / "run"
-    found = records(run)
-    for record in found.values():
+    by_id = records(run)
+    for record in by_id.values():
         record["task"] = "one"
-    rewrite(run / "results.jsonl", [*found.values()])
+    rewrite(run / "results.jsonl", [*by_id.values()])
     for log in exported(project, command).values():
-        assert [sample.id for sample in log.samples or []] in [["one", nodeid] for nodeid in found]
-        assert set(samples(log)) < set(found)
+        assert [sample.id for sample in log.samples or []] in [["one", nodeid] for nodeid in by_id]
+        assert set(samples(log)) < set(by_id)
         assert log.eval.dataset.samples == 2
 
 

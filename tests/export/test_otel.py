@@ -40,12 +40,12 @@ def by_episode(spans: list[Span]) -> dict[str, Span]:
 
 
 def test_an_episode_is_a_trace_of_calls_and_actions(played: Path, spans: list[Span]) -> None:
-    found = records(played / "run")
+    by_id = records(played / "run")
     roots = by_episode(spans)
-    assert set(roots) == set(found)
-    assert len({span.trace_id for span in spans}) == len(found)
+    assert set(roots) == set(by_id)
+    assert len({span.trace_id for span in spans}) == len(by_id)
     for nodeid, root in roots.items():
-        record, lines = found[nodeid], transcript(played / "run", found[nodeid])
+        record, lines = by_id[nodeid], transcript(played / "run", by_id[nodeid])
         own = [span for span in spans if span.trace_id == root.trace_id and span != root]
         assert all(span.parent_span_id == root.span_id for span in own)
         assert root.parent_span_id == b""

@@ -16,7 +16,7 @@ from tests.plugin.terminals import terminal
 from tests.projects import Command, make_task
 
 PROMPT = "submit or give up: "
-GIVEN = ("tasks", "--recode-agent=person", "--recode-sandbox=process", "--recode-feedback=L2", "--recode-out=run")
+OPTIONS = ("tasks", "--recode-agent=person", "--recode-sandbox=process", "--recode-feedback=L2", "--recode-out=run")
 HALF = "def twice(x):\n    return x + x\n\n\ndef half(x):\n    return x\n"
 
 
@@ -29,7 +29,7 @@ def by_hand(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "temporary").mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMPDIR", str(place / "temporary"))
-        with terminal(place, *GIVEN) as person:
+        with terminal(place, *OPTIONS) as person:
             [found] = re.findall(r"^  (/\S+)$", person.until(PROMPT), re.MULTILINE)
             answer = Path(found, "answer.py")
             answer.write_text(HALF)

@@ -17,13 +17,13 @@ BUNDLED = ROOT / "tasks"
 
 
 def test_every_bundled_task_with_its_reference() -> None:
-    found = find([BUNDLED], task_key)
-    assert found.errors == ()
-    assert found.names == {"directory": {path.parent.name for path in BUNDLED.glob("*/task.yaml")}}
+    tasks = find([BUNDLED], task_key)
+    assert tasks.errors == ()
+    assert tasks.names == {"directory": {path.parent.name for path in BUNDLED.glob("*/task.yaml")}}
     expected = (BUNDLED / "sinkhorn/reference/sinkhorn.py").read_bytes()
-    assert found.reference("directory", "sinkhorn") == {"sinkhorn.py": expected}
-    assert found.reference("directory", "nobody") is None
-    assert found.reference("recode-h", "sinkhorn") is None
+    assert tasks.reference("directory", "sinkhorn") == {"sinkhorn.py": expected}
+    assert tasks.reference("directory", "nobody") is None
+    assert tasks.reference("recode-h", "sinkhorn") is None
 
 
 def test_a_manifest_its_directory_and_one_above_are_the_same() -> None:
@@ -34,11 +34,11 @@ def test_a_manifest_its_directory_and_one_above_are_the_same() -> None:
 def test_a_reference_is_had_without_the_repository(tmp_path: Path) -> None:
     """RECODE-H has 7.7 GB of repositories, and a report needs none of them."""
     manifest = write(tmp_path)
-    found = find([tmp_path], task_key)
+    tasks = find([tmp_path], task_key)
     task = task_of(manifest)
     expected = task.load().reference
     shutil.rmtree(tmp_path / "annotations/annotation_1/scales")
-    assert found.reference("recode-h", task.id) == expected
+    assert tasks.reference("recode-h", task.id) == expected
 
 
 def test_snippets_have_the_names_of_published_results() -> None:

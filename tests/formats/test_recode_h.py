@@ -52,22 +52,22 @@ def lay_out(root: Path, row: Mapping[str, Any]) -> None:
     )
 
 
-def loaded(root: Path, given: list[dict[str, Any]]) -> tuple[Task, ...]:
-    for row in given:
+def loaded(root: Path, lines: list[dict[str, Any]]) -> tuple[Task, ...]:
+    for row in lines:
         lay_out(root, row)
     tasks = FORMAT.load(root / "annotation_meta.jsonl")
     assert [task.fault for task in tasks if task.fault] == []
     return tuple(tasks)
 
 
-def check_all(tasks: tuple[Task, ...], given: list[dict[str, Any]]) -> None:
-    assert len(given) == 104
+def check_all(tasks: tuple[Task, ...], lines: list[dict[str, Any]]) -> None:
+    assert len(lines) == 104
     assert len(tasks) == 102
-    assert [task.facts["annotation"] for task in tasks] == [row["index"] for row in given if row["if_test"]]
+    assert [task.facts["annotation"] for task in tasks] == [row["index"] for row in lines if row["if_test"]]
     assert sum(int(task.facts["cases"]) for task in tasks) == 715
     assert len({task.id for task in tasks}) == 102
     assert len({task.facts["repository"] for task in tasks}) == 92
-    by_index = {row["index"]: row for row in given}
+    by_index = {row["index"]: row for row in lines}
     begins = Counter[str]()
     for task in tasks:
         row = by_index[task.facts["annotation"]]
@@ -253,7 +253,7 @@ def test_lines_that_are_no_rows(tmp_path: Path) -> None:
 def test_an_index_is_that_of_the_first_right_row(tmp_path: Path) -> None:
     """Neither what is broken nor what is not to be run takes it from a row below, wherever it stands."""
     manifest = write(tmp_path)
-    given = (
+    lines = (
         {"index": 1},
         {**ROW, "if_test": False},
         ROW,
@@ -263,7 +263,7 @@ def test_an_index_is_that_of_the_first_right_row(tmp_path: Path) -> None:
         {"index": 2},
         {"if_test": False},
     )
-    manifest.write_text("".join(json.dumps(row) + "\n" for row in given))
+    manifest.write_text("".join(json.dumps(row) + "\n" for row in lines))
     assert [(task.id, task.fault.removeprefix(f"{manifest}:")[:24]) for task in FORMAT.load(manifest)] == [
         ("line 1 of annotation_meta.jsonl", "1: missing key 'if_test'"),
         ("annotation_1", ""),

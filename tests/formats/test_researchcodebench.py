@@ -256,13 +256,13 @@ def test_what_the_defaults_changed_is_said(pytester: pytest.Pytester, papers: Pa
 def test_with_workers_it_is_said_once_the_first_has_collected(
     run_pytest: Callable[..., pytest.RunResult], papers: Path, tmp_path: Path
 ) -> None:
-    given = (
+    options = (
         "--recode-model=sim/expert",
         "--recode-feedback=none",
         "--recode-feedback=L2",
         f"--recode-out={tmp_path}/out",
     )
-    result = run_pytest("-n2", "-k", "none", *given)
+    result = run_pytest("-n2", "-k", "none", *options)
     settings = "agent one-shot; feedback none, L2; 10 turns of 1 step (1 turn with feedback none); temperature 0"
     shown = [each for each in result.outlines if each.startswith("recode: researchcodebench tasks:")]
     [line] = shown
@@ -446,13 +446,13 @@ def test_real_counts(all_tasks: list[Task]) -> None:
 def test_real_names_and_counts_are_those_of_the_published_results(all_tasks: list[Task]) -> None:
     [published] = Path(CLONE).glob("outputs/20llms_greedy/*/overall_stats.json")
     results = json.loads(published.read_text())["results"]
-    theirs = {
+    published_names = {
         (paper, name, runs[0]["snippet_code_line_count"])
         for paper, found in results.items()
         for model in found["results"].values()
         for name, runs in model["results"].items()
     }
-    assert {(task.facts["paper"], task.facts["snippet"], task.facts["lines"]) for task in all_tasks} == theirs
+    assert {(task.facts["paper"], task.facts["snippet"], task.facts["lines"]) for task in all_tasks} == published_names
 
 
 @real

@@ -114,15 +114,15 @@ BEYOND = re.compile(
 
 def manifests(place: tuple[str, ...]) -> list[dict[str, Any]]:
     """Many manifests that differ from a good one in one place."""
-    made = []
+    variants = []
     for value in (*PLACES[place], *ODD):
         manifest: dict[str, Any] = json.loads(json.dumps(LEAST))
         parent = manifest
         for key in place[:-1]:
             parent = parent.setdefault(key, {})
         parent[place[-1]] = value
-        made.append(manifest)
-    return made
+        variants.append(manifest)
+    return variants
 
 
 def schema_says(manifest: object) -> bool:

@@ -114,14 +114,14 @@ def start_gateway(quick_python: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
         ledger = out / LEDGER
         ledger.touch()  # as the controlling process does
         notified: list[str] = []
-        made = GatewayProcess(
+        server = GatewayProcess(
             GatewayConfig(address=new_address(), out=str(out), api_base=url, **{"workers": 8, **config}),
             notified.append,
         )
-        started.append(Gateway(process=made, ledger=ledger, notified=notified))
-        connected(made.address.socket).close()
+        started.append(Gateway(process=server, ledger=ledger, notified=notified))
+        connected(server.address.socket).close()
         return started[-1]
 
     yield start
-    for each in started:
-        each.process.close()
+    for gateway in started:
+        gateway.process.close()

@@ -79,12 +79,12 @@ def test_a_limit_is_exceeded_by_less_than_the_most_that_one_call_may_cost(
     """No call waits for ever, either: the simulated loop would say so."""
     with tempfile.TemporaryDirectory() as place:
         ledger = FileLedger(Path(place, "spending.jsonl"), limit, max_cost_of={"a": own} if own is not None else None)
-        made = spend(ledger, calls)
+        calls_made = spend(ledger, calls)
         spent = ledger.total.cost_usd or 0.0
         assert spent < limit + max(call.most for call in calls)
         most = sum(call.most for call in calls)
         if most < min(limit, own if own is not None else limit) - 1e-6:
-            assert made == len(calls)
+            assert calls_made == len(calls)
         assert ledger.unbooked == 0
 
 

@@ -57,12 +57,12 @@ class Provider:
         self.server = ChatServer(self._answer)
 
     def _answer(self, request: Request) -> Answer:
-        found = re.search(r"the task (\w+)", request.prompt)
-        assert found is not None
+        match = re.search(r"the task (\w+)", request.prompt)
+        assert match is not None
         with self._lock:
-            if self._faults.get(found[1]):
-                return self._faults[found[1]].pop(0)
-            self.answered[found[1]] += 1
+            if self._faults.get(match[1]):
+                return self._faults[match[1]].pop(0)
+            self.answered[match[1]] += 1
             if self._held and sum(self.answered.values()) == self._held:
                 self.full.set()
         return say(RIGHT, wait=self.go if self._held else None)
@@ -80,15 +80,15 @@ class Session:
 
     def processes(self, *words: str) -> list[int]:
         """The pids of the run whose command has all of these words."""
-        found = []
+        pids = []
         for path in Path("/proc").glob("[0-9]*"):
             try:
                 environ, command = (path / "environ").read_bytes(), (path / "cmdline").read_bytes()
             except (OSError, ProcessLookupError):
                 continue
             if self._mark.encode() in environ and all(word.encode() in command for word in words):
-                found.append(int(path.name))
-        return sorted(found)
+                pids.append(int(path.name))
+        return sorted(pids)
 
     @property
     def gateway(self) -> int:
@@ -249,13 +249,13 @@ def test_a_provider_that_fails_for_twenty_seconds_costs_nothing_but_time(
             timer = threading.Timer(20.0, over.set)
             timer.daemon = True
             timer.start()
-        found = re.search(r"the task (\w+)", request.prompt)
-        assert found is not None
+        match = re.search(r"the task (\w+)", request.prompt)
+        assert match is not None
         if not over.is_set() and luck.random() < 0.5:
             kind = luck.choice(list(FAULTS)) if what == "all" else what
-            answered[found[1]] += kind == "slow"
+            answered[match[1]] += kind == "slow"
             return faults[kind]()
-        answered[found[1]] += 1
+        answered[match[1]] += 1
         return say(RIGHT)
 
     with ChatServer(answer) as server:
@@ -355,13 +355,13 @@ def test_a_stopped_process_is_named_and_goes_on_when_the_run_stops(
         session.sends(provider)
         pid = session.gateway if what == "gateway" else session.pids("worker")[0]
         os.kill(pid, signal.SIGSTOP)
-        told = session.until("is stopped: the run waits")
-        assert f"(process {pid})" in told
-        assert f"kill -CONT {pid}" in told
+        output = session.until("is stopped: the run waits")
+        assert f"(process {pid})" in output
+        assert f"kill -CONT {pid}" in output
         os.kill(session.pids("controller")[0], signal.SIGTERM)
-        told = session.until("waiting up to 60 s")
+        output = session.until("waiting up to 60 s")
         provider.go.set()
-        assert "stopped by SIGTERM" in told + session.rest()
+        assert "stopped by SIGTERM" in output + session.rest()
     assert [line.get("prompt_tokens") for line in session.ledger()] == [11]
 
 
@@ -503,7 +503,7 @@ def test_workers_have_no_key_and_the_secret_is_on_no_command_line(
             secret = (pytester.path / "secret").read_text()
             for pid in session.processes():
                 shown = [Path(f"/proc/{pid}/{name}").read_bytes() for name in ("environ", "cmdline")]
-                assert all(secret.encode() not in each for each in shown)
+                assert all(secret.encode() not in text for text in shown)
                 assert all(value.encode() not in shown[1] for value in keys.values())
             place = Path((pytester.path / "socket-path").read_text()).parent
             assert place.name.startswith(PREFIX)
@@ -515,4 +515,4 @@ def test_workers_have_no_key_and_the_secret_is_on_no_command_line(
     [told] = pytester.path.glob("told-*.json")
     *shown, imported = json.loads(told.read_text())
     assert not fresh or imported == "False"
-    assert all(value not in each for value in keys.values() for each in shown)
+    assert all(value not in text for value in keys.values() for text in shown)

@@ -65,10 +65,10 @@ def test_an_error_that_nobody_expects_arrives_with_its_traceback() -> None:
     try:
         raise ZeroDivisionError("here")
     except ZeroDivisionError as error:
-        found = error_of(dump_error(error))
-    assert isinstance(found, GatewayError)
-    assert "test_formats.py" in str(found)
-    assert "ZeroDivisionError: here" in str(found)
+        arrived = error_of(dump_error(error))
+    assert isinstance(arrived, GatewayError)
+    assert "test_formats.py" in str(arrived)
+    assert "ZeroDivisionError: here" in str(arrived)
 
 
 @given(
@@ -89,11 +89,11 @@ def test_an_error_that_nobody_expects_arrives_with_its_traceback() -> None:
 def test_a_request_arrives_as_it_was_made(
     messages: list[Message], tools: list[Tool], schema: dict[str, object] | None
 ) -> None:
-    made = chat_request(messages, tools, schema)
-    found = request_of(json.loads(json.dumps(request_body("m", made))))
-    assert list(found.messages) == list(made.messages)
-    assert list(found.tools) == list(made.tools)
-    assert found.schema == made.schema
+    request = chat_request(messages, tools, schema)
+    arrived = request_of(json.loads(json.dumps(request_body("m", request))))
+    assert list(arrived.messages) == list(request.messages)
+    assert list(arrived.tools) == list(request.tools)
+    assert arrived.schema == request.schema
 
 
 @given(

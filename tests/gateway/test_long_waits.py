@@ -20,7 +20,7 @@ from .simulated_time import run
 
 
 def test_calls_that_wait_for_long_are_told_of_once_in_half_a_minute(tmp_path: Path) -> None:
-    told: list[tuple[float, Event]] = []
+    events: list[tuple[float, Event]] = []
 
     async def calls() -> None:
         loop = asyncio.get_running_loop()
@@ -35,15 +35,15 @@ def test_calls_that_wait_for_long_are_told_of_once_in_half_a_minute(tmp_path: Pa
                 answer=1,
                 reserved_usd=0.0,
                 max_wait=max_wait,
-                emit=lambda event: told.append((loop.time(), event)),
+                emit=lambda event: events.append((loop.time(), event)),
             )
 
-        async def asked(each: GatewayCall) -> None:
+        async def asked(waiting: GatewayCall) -> None:
             try:
-                await each.admitted()
-                each.ended(Reply(text="x"))
+                await waiting.admitted()
+                waiting.ended(Reply(text="x"))
             finally:
-                each.close()
+                waiting.close()
 
         # a minute between two starts: the third one gives up after 100 s
         results = await asyncio.gather(
@@ -52,7 +52,7 @@ def test_calls_that_wait_for_long_are_told_of_once_in_half_a_minute(tmp_path: Pa
         assert [type(each) for each in results] == [type(None), type(None), ModelError]
 
     run(calls())
-    warnings = [(when, event["text"]) for when, event in told if event["event"] == "warning"]
+    warnings = [(when, event["text"]) for when, event in events if event["event"] == "warning"]
     assert [when for when, _ in warnings] == [pytest.approx(30.0)]
     assert warnings[0][1].startswith("model m: a call has waited 30 s for the rate limit")
     assert "--recode-max-wait" in warnings[0][1]

@@ -98,15 +98,17 @@ def test_a_line_that_was_written_stays(run: RemoteRun) -> None:
 def test_only_the_token_of_a_worker_opens_files(gateway: Gateway, kind: str) -> None:
     secret = gateway.address.secret
     other = worker_token(secret, "gw1")
-    given = {
+    bearer = {
         "none": "",
         "an episode's": token(secret, Caller(episode="worker-gw0")),
         "another run's": worker_token("other", "gw0"),
         "another worker's": other.replace("gw1", "gw0"),
     }[kind]
-    assert worker_of(secret, given) is None
+    assert worker_of(secret, bearer) is None
     assert worker_of(secret, other) == "gw1"
-    with response_of(connected(gateway.address.socket), "GET", "/v1/run/files/episodes/a", given, {}, None) as response:
+    with response_of(
+        connected(gateway.address.socket), "GET", "/v1/run/files/episodes/a", bearer, {}, None
+    ) as response:
         assert response.status == 401
 
 

@@ -121,12 +121,12 @@ def test_an_ordinary_client_gets_completions_and_vectors(chat_server: Serve, sta
     vectors = {"data": [{"embedding": [0.5, 1.0], "index": 0}], "usage": {"prompt_tokens": 3, "total_tokens": 3}}
     server = chat_server([say("hello"), Answer(raw=json.dumps(vectors).encode())])
     with plain(start_gateway(server.url)) as asks:
-        found = asks.chat.completions.create(model="local", messages=[{"role": "user", "content": "hi"}])
-        assert found.choices[0].message.content == "hello"
-        assert found.usage is not None
-        assert found.usage.total_tokens == 18
-        given = asks.embeddings.create(model="local", input=["one"], encoding_format="float")
-        assert given.data[0].embedding == [0.5, 1.0]
+        completion = asks.chat.completions.create(model="local", messages=[{"role": "user", "content": "hi"}])
+        assert completion.choices[0].message.content == "hello"
+        assert completion.usage is not None
+        assert completion.usage.total_tokens == 18
+        vector = asks.embeddings.create(model="local", input=["one"], encoding_format="float")
+        assert vector.data[0].embedding == [0.5, 1.0]
 
 
 ERRORS: list[tuple[Script, type[openai.APIStatusError], str]] = [
@@ -418,10 +418,10 @@ def test_a_key_that_a_provider_quotes_is_stored_and_shown_nowhere(
     entry = {"model": "openai/x", "api_key_env": "HOUSE_PASS"}
     gateway = start_gateway(server.url, table={"one": entry, "two": entry})
     asked = gateway.ask(model="one", **{TURN: 1})
-    told = [asked.until("retry"), asked.until("answer"), gateway.ask(model="two").until("error")]
+    events = [asked.until("retry"), asked.until("answer"), gateway.ask(model="two").until("error")]
     files = {path.name: path.read_text() for path in gateway.ledger.parent.rglob("*.jsonl")}
     assert len(files) == 2, "the ledger and the answer"
-    for text in (*map(json.dumps, told), *files.values()):
+    for text in (*map(json.dumps, events), *files.values()):
         assert "<HOUSE_PASS>" in text
         assert "very-secret-pass" not in text
     assert server.requests[0].headers["authorization"] == "Bearer very-secret-pass"

@@ -144,19 +144,19 @@ def test_whatever_the_provider_does_every_call_ends_within_the_limits(
         return allowed[minute] if minute < len(allowed) else max(allowed[-1], 1)
 
     limit = RateLimit(rpm=rpm, tpm=tpm, concurrency=concurrency)
-    found, _ = play(asks, limit, workers, allowed=allows, retry_after=retry_after, slow=slow)
-    ended = len(found.answered) + len(found.left) + sum(ask.fails for ask in asks)
-    assert ended >= len(asks) or not found.waiting
-    assert set(found.answered) | set(found.left) | {n for n, ask in enumerate(asks) if ask.fails} == set(
+    outcome, _ = play(asks, limit, workers, allowed=allows, retry_after=retry_after, slow=slow)
+    ended = len(outcome.answered) + len(outcome.left) + sum(ask.fails for ask in asks)
+    assert ended >= len(asks) or not outcome.waiting
+    assert set(outcome.answered) | set(outcome.left) | {n for n, ask in enumerate(asks) if ask.fails} == set(
         range(len(asks))
     )
-    assert found.most_busy <= (concurrency or workers)
-    for first, (time, _) in enumerate(found.started):
-        window = [tokens for at, tokens in found.started[first:] if at < time + MINUTE * (1 - 1e-12)]
+    assert outcome.most_busy <= (concurrency or workers)
+    for first, (time, _) in enumerate(outcome.started):
+        window = [tokens for at, tokens in outcome.started[first:] if at < time + MINUTE * (1 - 1e-12)]
         assert rpm is None or len(window) <= rpm
         assert tpm is None or sum(window) <= tpm
-    for refused in found.refused:
-        assert not [at for at, _ in found.started if refused < at < refused + (retry_after or 0)]
+    for refused in outcome.refused:
+        assert not [at for at, _ in outcome.started if refused < at < refused + (retry_after or 0)]
 
 
 def test_calls_start_in_the_order_of_their_arrival() -> None:
@@ -179,26 +179,26 @@ def test_few_requests_are_wasted_with_a_provider_that_takes_four() -> None:
 
 
 def test_a_pause_that_the_provider_asks_for_is_for_all() -> None:
-    found, _ = play([Ask() for _ in range(16)], workers=8, allowed=lambda time: 2 if time > 7 else 0, retry_after=7.0)
-    first = found.refused[0]
-    assert found.sent - len(found.answered) <= 3
-    assert not [at for at, _ in found.started if first < at < first + 7.0]
+    outcome, _ = play([Ask() for _ in range(16)], workers=8, allowed=lambda time: 2 if time > 7 else 0, retry_after=7.0)
+    first = outcome.refused[0]
+    assert outcome.sent - len(outcome.answered) <= 3
+    assert not [at for at, _ in outcome.started if first < at < first + 7.0]
 
 
 def test_the_level_recovers_when_the_provider_does() -> None:
     """It takes two calls for five minutes, and then as many as come."""
-    found, _ = play(
+    outcome, _ = play(
         [Ask(at=number * 0.2) for number in range(6000)], workers=16, allowed=lambda time: 2 if time < 300 else 100
     )
-    assert found.throttle.level == 16
-    assert len(found.refused) <= 20
+    assert outcome.throttle.level == 16
+    assert len(outcome.refused) <= 20
 
 
 @pytest.mark.parametrize("slow", [0.05, 0.5])
 @pytest.mark.parametrize("retry_after", [None, 1.0])
 def test_an_outage_costs_little_more_than_its_time(slow: float, retry_after: float | None) -> None:
     """For 5 s the provider refuses every call, which says nothing on how many calls it takes at other times."""
-    found, seconds = play(
+    outcome, seconds = play(
         [Ask() for _ in range(320)],
         workers=16,
         allowed=lambda time: 0 if 10 < time < 15 else 100,
@@ -206,36 +206,36 @@ def test_an_outage_costs_little_more_than_its_time(slow: float, retry_after: flo
         slow=slow,
     )
     assert seconds <= 320 / 16 * 2.0 + 5 + 14
-    assert len(found.refused) <= 48
-    assert found.throttle.level == 16
+    assert len(outcome.refused) <= 48
+    assert outcome.throttle.level == 16
 
 
 def test_refusals_that_come_late_and_all_at_once_are_one_lesson() -> None:
     """Most are sent before the first is refused. When the provider takes more, that is noticed after a probe or two."""
-    found, _ = play(
+    outcome, _ = play(
         [Ask(at=number * 0.2) for number in range(1500)],
         workers=16,
         slow=3.0,
         allowed=lambda time: 4 if time < 20 else 100,
     )
-    assert len(found.refused) <= 16
-    assert found.throttle.level == 16
+    assert len(outcome.refused) <= 16
+    assert outcome.throttle.level == 16
 
 
 def test_one_refusal_among_many_calls_costs_little() -> None:
     once = iter([0])
-    found, seconds = play(
+    outcome, seconds = play(
         [Ask() for _ in range(160)], workers=16, allowed=lambda time: 100 if time < 5 else next(once, 100)
     )
-    assert len(found.refused) == 1
+    assert len(outcome.refused) == 1
     assert seconds <= 160 / 16 * 2.0 * 1.2 + 2
 
 
 def test_a_provider_that_refuses_everything_is_asked_less_and_less() -> None:
-    found, _ = play([Ask() for _ in range(16)], workers=16, allowed=lambda time: 16 * (time > 1800))
-    pauses = [b - a for a, b in zip(found.refused[16:], found.refused[17:], strict=False) if b < 1800]
+    outcome, _ = play([Ask() for _ in range(16)], workers=16, allowed=lambda time: 16 * (time > 1800))
+    pauses = [b - a for a, b in zip(outcome.refused[16:], outcome.refused[17:], strict=False) if b < 1800]
     assert max(pauses) >= 60.0
-    assert len([at for at in found.refused if at < 1800]) <= 16 + 40
+    assert len([at for at in outcome.refused if at < 1800]) <= 16 + 40
 
 
 def test_a_call_that_leaves_frees_the_next_one() -> None:
@@ -274,14 +274,14 @@ def test_a_call_that_leaves_as_it_may_start_makes_room_again() -> None:
 
 def test_answers_to_calls_from_before_a_refusal_prove_nothing() -> None:
     """Ten calls are in flight when the provider begins to take only two; eight of them end with answers after that."""
-    found, _ = play(
+    outcome, _ = play(
         [*[Ask(seconds=10.0)] * 10, *[Ask(at=5.0)] * 40],
         workers=11,
         allowed=lambda time: 100 if time < 5 else 2,
         slow=0.01,
     )
-    assert found.throttle.level <= 3
-    assert len(found.refused) <= 12
+    assert outcome.throttle.level <= 3
+    assert len(outcome.refused) <= 12
 
 
 def test_a_call_that_was_not_sent_counts_for_no_limit() -> None:

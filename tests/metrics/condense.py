@@ -24,13 +24,13 @@ def condense(stats: Mapping[str, Any]) -> dict[str, Any]:
     models = list(stats["overall_scores"])
     papers = {
         paper: {
-            "dates": {key: found["paper_metadata"][key] for key in DATES if found["paper_metadata"].get(key)},
+            "dates": {key: entry["paper_metadata"][key] for key in DATES if entry["paper_metadata"].get(key)},
             "lines": {
                 name: completion["snippet_code_line_count"]
-                for name, [completion] in found["results"][models[0]]["results"].items()
+                for name, [completion] in entry["results"][models[0]]["results"].items()
             },
         }
-        for paper, found in stats["results"].items()
+        for paper, entry in stats["results"].items()
     }
     return {
         "about": ABOUT,

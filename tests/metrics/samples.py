@@ -158,24 +158,24 @@ def record(task: str = "t", passed: Sequence[int] = (4,), *, total: int = 4, **m
 def replay(of: Mapping[str, Any], number: int, passed: int, *, level: str = "L2", **more: Any) -> dict[str, Any]:
     """The record of a turn of an episode of the run "run", played anew with feedback of `level`, that passed so many cases."""
     really = of["turns"][number - 1]["level"]
-    found = record(
+    replayed = record(
         of["task"],
         feedback=level,
         turns=[*of["turns"][: number - 1], turn(number, passed, level=level)],
         replay={"run": "run", "nodeid": of["nodeid"], "turn": number, "level": really},
         **more,
     )
-    return found | {"nodeid": f"{found['nodeid']}-turn{number}"}
+    return replayed | {"nodeid": f"{replayed['nodeid']}-turn{number}"}
 
 
 def shared(of: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     """The record of an episode that has its first turn from another."""
-    found = record(of["task"], (1, 4), **more)
-    found["turns"][0] |= {
+    sharing = record(of["task"], (1, 4), **more)
+    sharing["turns"][0] |= {
         "shared": of["nodeid"],
         "usage": {"prompt_tokens": 30, "completion_tokens": 10, "cost_usd": 0.2},
     }
-    return found
+    return sharing
 
 
 def snippet(of: str, name: str, lines: int, *, solved: bool, **more: Any) -> dict[str, Any]:
@@ -231,7 +231,7 @@ def run(directory: Path, records: Sequence[Mapping[str, Any]]) -> Path:
 
 def own_run(name: str, key: str, **more: Any) -> list[dict[str, Any]]:
     """Records as a run would leave that passes what the published model `key` passes."""
-    found = stats()
+    published = stats()
     return [
         snippet(
             paper,
@@ -242,6 +242,6 @@ def own_run(name: str, key: str, **more: Any) -> list[dict[str, Any]]:
             dates={key: value for key, value in facts["paper_metadata"].items() if key.endswith("_date")},
             **more,
         )
-        for paper, facts in found["results"].items()
+        for paper, facts in published["results"].items()
         for one, completions in facts["results"][key]["results"].items()
     ]

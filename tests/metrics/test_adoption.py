@@ -197,11 +197,11 @@ def test_pairs_are_of_feedback_that_had_a_turn_and_said_something(tmp_path: Path
         turn(3, "x = 1\n"),
         feedback(3, "L3"),
     ]
-    [found] = pairs(lines)
-    assert (found.level, found.before["turn"], found.after["turn"]) == ("L2", 2, 3)
+    [judged] = pairs(lines)
+    assert (judged.level, judged.before["turn"], judged.after["turn"]) == ("L2", 2, 3)
     path = tmp_path / "e.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"event": "tu')
-    assert read(path) == (found,)
+    assert read(path) == (judged,)
     assert read(tmp_path / "gone.jsonl") is None
     assert read(None) is None
 

@@ -42,11 +42,11 @@ def episode(task: str, level: str = "L2") -> tuple[dict[str, Any], list[dict[str
 @pytest.fixture
 def played(tmp_path: Path) -> Path:
     episodes = [episode("a"), episode("b"), episode("c", "L3")]
-    directory = run(tmp_path / "mine", [found for found, _ in episodes])
+    directory = run(tmp_path / "mine", [facts for facts, _ in episodes])
     (directory / "episodes").mkdir()
-    for found, transcript in episodes:
+    for facts, transcript in episodes:
         lines = "".join(json.dumps(line) + "\n" for line in transcript)
-        (directory / found["transcript"]).write_text(lines)
+        (directory / facts["transcript"]).write_text(lines)
     return directory
 
 
@@ -140,10 +140,10 @@ def test_a_model_is_asked_once_per_turn_and_what_it_took_is_said(
     server = chat_server(script)
     options = ("--table=adoption", "--format=json", "--adoption-model=gpt-5-mini", f"--api-base={server.url}")
     done = report(played, *options)
-    found = rows(done)
+    by_row = rows(done)
     assert len(server.requests) == 3
-    assert (found["model", "L2"]["adopted_partly"], found["model", "L2"]["resolved"]) == (50.0, 100.0)
-    assert found["model", "L3"]["adopted_partly"] == 100.0
+    assert (by_row["model", "L2"]["adopted_partly"], by_row["model", "L2"]["resolved"]) == (50.0, 100.0)
+    assert by_row["model", "L3"]["adopted_partly"] == 100.0
     before, after = done.stderr.splitlines()
     assert_message(before, "--adoption-model=gpt-5-mini", "3 calls", "up to 6", "tokens")
     assert_message(after, "--adoption-model=gpt-5-mini", "54 tokens", "dollars")
@@ -151,7 +151,7 @@ def test_a_model_is_asked_once_per_turn_and_what_it_took_is_said(
     assert len(spending) == 3
 
     again = report(played, *options)
-    assert rows(again) == found
+    assert rows(again) == by_row
     assert len(server.requests) == 3
     assert again.stderr == ""
     done = report(played, *("--table=adoption-categories", *options[1:]))

@@ -41,11 +41,11 @@ def blessed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
 
 
 def test_it_has_the_outcomes_by_row_task_and_attempt(blessed: Path) -> None:
-    found = json.loads(blessed.read_text())
-    assert found["schema"] == 1
-    levels, none, snippets = found["rows"]
+    content = json.loads(blessed.read_text())
+    assert content["schema"] == 1
+    levels, none, snippets = content["rows"]
     identity = ("model", "policy", "agent", "paper", "format")
-    assert [[row[key] for key in identity] for row in found["rows"]] == [
+    assert [[row[key] for key in identity] for row in content["rows"]] == [
         ["m", "L0", "recode", True, "directory"],
         ["m", "none", "recode", False, "directory"],
         ["m", "none", "one-shot", True, "researchcodebench"],
@@ -82,7 +82,7 @@ def test_any_names_are_read_as_they_were_written(
     tmp_path_factory: pytest.TempPathFactory, model: str, task: str
 ) -> None:
     place = tmp_path_factory.mktemp("names")
-    made = baseline.Outcomes(
+    outcomes = baseline.Outcomes(
         source="",
         rows=(
             baseline.RowOutcomes(
@@ -94,8 +94,8 @@ def test_any_names_are_read_as_they_were_written(
             ),
         ),
     )
-    (place / "b.json").write_text(baseline.text(made))
-    assert replace(baseline.load(place / "b.json"), source="") == made
+    (place / "b.json").write_text(baseline.text(outcomes))
+    assert replace(baseline.load(place / "b.json"), source="") == outcomes
 
 
 def broken(change: Callable[[dict[str, Any]], object]) -> Callable[[str], str]:

@@ -64,12 +64,12 @@ def test_models_and_settings_have_lines_of_their_own(command: Command, tmp_path:
     run(tmp_path / "other", [record("a", feedback="L4", model="n"), record("a", UNSOLVED, feedback="L4", paper=False)])
     done = command(tmp_path, "report", "levels", "other", "--table=tasks", "--format=json")
     [table] = json.loads(done.stdout)["tables"]
-    found = [
+    cells = [
         (row["model"], row["source"], row["paper_shown"], row.get("solved_L0"), row["solved_L4"])
         for row in table["rows"]
         if row["task"] == "a"
     ]
-    assert found == [
+    assert cells == [
         ("m", "levels", "yes", 50.0, 100.0),
         ("m", "other", "no", None, 0.0),
         ("n", "other", "yes", None, 100.0),

@@ -32,10 +32,10 @@ def test_waits_and_speed(tmp_path: Path) -> None:
         usage(60, waited=0.5, answering=2.0),
         usage(9, waited=0, answering=6),
     ]
-    found = calls(read(written(tmp_path / "t.jsonl", *lines)))
-    assert (found.calls, found.retries) == (3, 1)
-    assert (found.waited, found.longest_wait, found.answering) == (4.5, 4.0, 2.0)
-    assert found.speed == pytest.approx(99 / 9)
+    summary = calls(read(written(tmp_path / "t.jsonl", *lines)))
+    assert (summary.calls, summary.retries) == (3, 1)
+    assert (summary.waited, summary.longest_wait, summary.answering) == (4.5, 4.0, 2.0)
+    assert summary.speed == pytest.approx(99 / 9)
 
 
 def test_calls_without_times_are_counted(tmp_path: Path) -> None:

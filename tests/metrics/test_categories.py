@@ -13,11 +13,11 @@ from tests.metrics.samples import record, sorted_turn, turn
 def test_by_hand() -> None:
     one = record("a", turns=[turn(1, 0), sorted_turn(2, ["T1", "T2"]), sorted_turn(3, ["T2", ""], source="derived")])
     other = record("b", turns=[turn(1, 0), sorted_turn(2, ["T4"])], outcome="error")
-    found = categories([from_record(each, "run") for each in (one, other)])
-    assert (found.items, found.none) == (5, 1)
-    assert found.counts == (0, 1, 2, 0, 1)
-    assert found.shares == pytest.approx((0, 1 / 4, 2 / 4, 0, 1 / 4))
-    assert found.sources == (("model", 3), ("derived", 2))
+    shares = categories([from_record(each, "run") for each in (one, other)])
+    assert (shares.items, shares.none) == (5, 1)
+    assert shares.counts == (0, 1, 2, 0, 1)
+    assert shares.shares == pytest.approx((0, 1 / 4, 2 / 4, 0, 1 / 4))
+    assert shares.sources == (("model", 3), ("derived", 2))
 
 
 def test_records_of_before_have_none() -> None:

@@ -23,7 +23,7 @@ def attempts(*records: dict[str, Any]) -> list[Attempt]:
 def test_a_timeline_by_hand() -> None:
     old = {"first_commit_date": "2024-06-30", "last_commit_date": "2025-01-01"}
     new = {"first_commit_date": "2024-07-01"}
-    found = timeline(
+    dated = timeline(
         attempts(
             *(
                 snippet(paper, name, lines, solved=True, dates=dates, model=model, cutoff=cutoff)
@@ -32,31 +32,31 @@ def test_a_timeline_by_hand() -> None:
             )
         )
     )
-    assert [(one.name, one.snippets, one.lines, dict(one.ended)) for one in found.papers] == [
+    assert [(one.name, one.snippets, one.lines, dict(one.ended)) for one in dated.papers] == [
         # 2024-6 ends with June: neither of its papers is after it on the 30th, and one is on 1 July
         ("old", 2, 7, {"first_commit_date": 1, "last_commit_date": 3}),
         ("new", 1, 5, {"first_commit_date": 2}),
     ]
     assert [
-        (one.cutoff, one.models, [paper.name for paper in one.after["first_commit_date"]]) for one in found.cutoffs
+        (one.cutoff, one.models, [paper.name for paper in one.after["first_commit_date"]]) for one in dated.cutoffs
     ] == [
         ("2024-05", ("early",), ["old", "new"]),
         ("2024-06", ("june",), ["new"]),
         ("2024-07-01", ("late",), []),
     ]
-    assert (found.models, found.unknown) == (3, ("none",))
+    assert (dated.models, dated.unknown) == (3, ("none",))
 
 
 def test_the_published_timeline() -> None:
-    found = timeline(from_published(stats()))
-    assert (len(found.papers), found.models, found.unknown) == (20, 32, ())
+    dated = timeline(from_published(stats()))
+    assert (len(dated.papers), dated.models, dated.unknown) == (20, 32, ())
     # 13 papers are after every cutoff by first commit, as the benchmark's authors say
-    assert sum(one.ended["first_commit_date"] == 32 for one in found.papers) == 13
-    assert len(found.cutoffs[-1].after["first_commit_date"]) == 13
-    ends = [last_day(one.cutoff) for one in found.cutoffs]
+    assert sum(one.ended["first_commit_date"] == 32 for one in dated.papers) == 13
+    assert len(dated.cutoffs[-1].after["first_commit_date"]) == 13
+    ends = [last_day(one.cutoff) for one in dated.cutoffs]
     assert ends == sorted(set(ends))
     # Written 2024-7 and 2024-07 alike
-    assert sum(len(one.models) for one in found.cutoffs if one.cutoff == "2024-08") == 3
+    assert sum(len(one.models) for one in dated.cutoffs if one.cutoff == "2024-08") == 3
 
 
 def test_years_are_those_of_the_authors_scripts() -> None:
@@ -70,11 +70,11 @@ def test_years_are_those_of_the_authors_scripts() -> None:
 
 
 def test_by_year_the_unknown_stand_last() -> None:
-    found = by_year(
+    groups = by_year(
         attempts(*(record(f"annotation_{n}", format="recode-h", facts={"annotation": n}) for n in (70, 4, 1, 2, 5)))
     )
-    assert {year: len(group) for year, group in found.items()} == {2023: 1, 2024: 2, 2025: 1, None: 1}
-    assert list(found)[-1] is None
+    assert {year: len(group) for year, group in groups.items()} == {2023: 1, 2024: 2, 2025: 1, None: 1}
+    assert list(groups)[-1] is None
 
 
 def test_the_impact_of_the_paper_by_hand() -> None:

@@ -32,19 +32,21 @@ def three() -> list[Attempt]:
 
 
 def test_by_hand() -> None:
-    found = episodes(three())
-    assert (found.played, found.solved, found.errors, found.tasks, found.turns) == (3, 2, 1, 4, 4)
-    assert found.recall == pytest.approx((1 / 3, 1 / 3, 2 / 3, 2 / 3))
-    assert found.interval == wilson(2, 3)
-    assert found.at_least(found.recall[-1]) == 0.5  # two of four, the error counted as unsolved
-    assert found.mrr == pytest.approx((1 + 1 / 3 + 0) / 3)
-    assert found.cases_best == pytest.approx((1 + 1 + 0.75) / 3)
-    assert found.cases_last == pytest.approx((1 + 1 + 0.5) / 3)
-    assert found.cases_by_turn == pytest.approx([(1 + 0 + 0.25) / 3, (1 + 0.5 + 0.75) / 3, (1 + 1 + 0.25) / 3, 2.5 / 3])
-    assert found.mean_turns == 2.0
-    assert found.solved_at == (1, 0, 1, 0, 0, 0)  # none, L0, L1 …
-    assert (found.tokens, found.tokens_per_solved) == (400, 200)
-    assert (found.cost_usd, found.cost_per_solved) == (2.0, 1.0)
+    numbers = episodes(three())
+    assert (numbers.played, numbers.solved, numbers.errors, numbers.tasks, numbers.turns) == (3, 2, 1, 4, 4)
+    assert numbers.recall == pytest.approx((1 / 3, 1 / 3, 2 / 3, 2 / 3))
+    assert numbers.interval == wilson(2, 3)
+    assert numbers.at_least(numbers.recall[-1]) == 0.5  # two of four, the error counted as unsolved
+    assert numbers.mrr == pytest.approx((1 + 1 / 3 + 0) / 3)
+    assert numbers.cases_best == pytest.approx((1 + 1 + 0.75) / 3)
+    assert numbers.cases_last == pytest.approx((1 + 1 + 0.5) / 3)
+    assert numbers.cases_by_turn == pytest.approx(
+        [(1 + 0 + 0.25) / 3, (1 + 0.5 + 0.75) / 3, (1 + 1 + 0.25) / 3, 2.5 / 3]
+    )
+    assert numbers.mean_turns == 2.0
+    assert numbers.solved_at == (1, 0, 1, 0, 0, 0)  # none, L0, L1 …
+    assert (numbers.tokens, numbers.tokens_per_solved) == (400, 200)
+    assert (numbers.cost_usd, numbers.cost_per_solved) == (2.0, 1.0)
 
 
 def test_recall_and_mrr_alone() -> None:
@@ -68,10 +70,10 @@ def test_recall_of_the_published_tasks_rounds_to_the_published_table() -> None:
 
 
 def test_every_number_with_errors_as_failed() -> None:
-    found = episodes(three())
-    assert found.at_least(found.mrr) == pytest.approx((1 + 1 / 3) / 4)
-    assert found.at_least(found.cases_best) == pytest.approx((1 + 1 + 0.75) / 4)
-    assert found.at_least(found.cases_last) == pytest.approx((1 + 1 + 0.5) / 4)
+    numbers = episodes(three())
+    assert numbers.at_least(numbers.mrr) == pytest.approx((1 + 1 / 3) / 4)
+    assert numbers.at_least(numbers.cases_best) == pytest.approx((1 + 1 + 0.75) / 4)
+    assert numbers.at_least(numbers.cases_last) == pytest.approx((1 + 1 + 0.5) / 4)
     assert episodes([]).at_least(None) is None
 
 
@@ -87,11 +89,11 @@ def test_a_shared_first_turn_is_paid_once_and_counted_for_each(tmp_path: Path) -
     first = record("a", (1, 4))
     directory = run(tmp_path / "run", [first, shared(first, feedback="L2"), shared(first, feedback="L4")])
     [source] = read([directory])
-    found = {one.row.feedback: episodes([one]) for one in source.attempts}
-    assert {one.tokens for one in found.values()} == {100}
-    assert {one.tokens_per_solved for one in found.values()} == {100}
-    assert {level: one.paid_tokens for level, one in found.items()} == {"L0": 100, "L2": 60, "L4": 60}
-    assert {level: one.paid_usd for level, one in found.items()} == pytest.approx({"L0": 0.5, "L2": 0.3, "L4": 0.3})
+    by_level = {one.row.feedback: episodes([one]) for one in source.attempts}
+    assert {one.tokens for one in by_level.values()} == {100}
+    assert {one.tokens_per_solved for one in by_level.values()} == {100}
+    assert {level: one.paid_tokens for level, one in by_level.items()} == {"L0": 100, "L2": 60, "L4": 60}
+    assert {level: one.paid_usd for level, one in by_level.items()} == pytest.approx({"L0": 0.5, "L2": 0.3, "L4": 0.3})
 
 
 def test_where_the_episode_that_paid_has_no_record_the_first_that_shares_stands_for_it(tmp_path: Path) -> None:
@@ -143,16 +145,16 @@ def test_passed_but_flagged_is_what_findings_alone_made_unsolved() -> None:
 
 
 def test_pass_at_k_over_tasks() -> None:
-    found = attempts(
+    played = attempts(
         *(record("a", (4,) if n == 1 else (0,), attempt=n) for n in (1, 2, 3)),
         *(record("b", (0,), attempt=n) for n in (1, 2, 3)),
         record("c", (4,), attempt=1),
         record("c", (0,), attempt=2, outcome="error"),
     )
-    assert pass_at(tries(found), 1) == (pytest.approx((1 / 3 + 0 + 1) / 3), 3)
-    assert pass_at(tries(found), 2) == (pytest.approx((2 / 3 + 0) / 2), 2)  # c has but one that was played
-    assert pass_at(tries(found), 4) is None
-    assert pass_at(tries(found, errors_as_failed=True), 2) == (pytest.approx((2 / 3 + 0 + 1) / 3), 3)
+    assert pass_at(tries(played), 1) == (pytest.approx((1 / 3 + 0 + 1) / 3), 3)
+    assert pass_at(tries(played), 2) == (pytest.approx((2 / 3 + 0) / 2), 2)  # c has but one that was played
+    assert pass_at(tries(played), 4) is None
+    assert pass_at(tries(played, errors_as_failed=True), 2) == (pytest.approx((2 / 3 + 0 + 1) / 3), 3)
 
 
 def test_two_rows_against_each_other() -> None:
@@ -160,21 +162,21 @@ def test_two_rows_against_each_other() -> None:
     second = attempts(
         record("a", (4,)), record("b", (0,)), record("c", (4,)), record("d", (0,)), record("e", (0,), outcome="error")
     )
-    found = compare(first, second)
-    assert found is not None
-    assert (found.pairs, found.unpaired, found.both, found.neither) == (4, 1, 1, 1)
-    assert (found.only_first, found.only_second) == (("b",), ("c",))
-    assert (found.difference, found.p) == (0.0, 1.0)
+    comparison = compare(first, second)
+    assert comparison is not None
+    assert (comparison.pairs, comparison.unpaired, comparison.both, comparison.neither) == (4, 1, 1, 1)
+    assert (comparison.only_first, comparison.only_second) == (("b",), ("c",))
+    assert (comparison.difference, comparison.p) == (0.0, 1.0)
     assert compare(first, attempts(record("z"))) is None
 
 
 def test_a_clear_difference_is_seen() -> None:
     names = [f"t{n}" for n in range(12)]
-    found = compare(
+    comparison = compare(
         attempts(*(record(name, (4,)) for name in names)), attempts(*(record(name, (0,)) for name in names))
     )
-    assert found is not None
-    assert found.difference == 1.0
-    assert found.p == pytest.approx(2 / 2**12)
+    assert comparison is not None
+    assert comparison.difference == 1.0
+    assert comparison.p == pytest.approx(2 / 2**12)
     # 12 of 12, and yet not certain: Bonett and Price's interval of the same begins at 0.59
-    assert found.interval == (0.6, 1.0)
+    assert comparison.interval == (0.6, 1.0)

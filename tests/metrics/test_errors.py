@@ -46,7 +46,7 @@ def test_the_commonest_and_of_several_the_first_to_happen() -> None:
 def test_only_the_last_turn_of_the_unsolved_counts() -> None:
     failed = [turn(1, 3, failure={"kind": "exception", "exception": "NameError"}), turn(2, 3)]
     tampered = [turn(1, 4, tampering=["numpy.allclose was replaced"])]
-    found = [
+    ended = [
         from_record(one, "run")
         for one in (
             record("a", turns=failed),
@@ -55,8 +55,8 @@ def test_only_the_last_turn_of_the_unsolved_counts() -> None:
             record("d", turns=tampered, outcome="unsolved"),
         )
     ]
-    assert [of_attempt(one) for one in found] == ["functional", None, None, "other"]
-    counts = classes(found)
+    assert [of_attempt(one) for one in ended] == ["functional", None, None, "other"]
+    counts = classes(ended)
     assert {name: n for name, n in counts.items() if n} == {"functional": 1, "other": 1}
     assert len(counts) == 8
 

@@ -104,11 +104,11 @@ def test_what_cannot_be_compared_is_listed_and_in_no_number(compared: Compare) -
         record("other", (1,), digest="2"),
         record("ill", (1,)),
     ]
-    found = compared(before, now, "any-lost-task")
-    [row] = found.rows
+    result = compared(before, now, "any-lost-task")
+    [row] = result.rows
     assert (row.changed, row.new, row.missing, row.errors_before) == (("other",), ("fresh",), ("gone",), ("ill",))
     assert row.compared is not None
-    assert (row.compared.pairs, row.lost, row.gained, found.passed) == (6, (), (), True)
+    assert (row.compared.pairs, row.lost, row.gained, result.passed) == (6, (), (), True)
 
 
 def test_of_an_unexpected_exception_the_reason_is_its_last_line() -> None:
@@ -119,12 +119,12 @@ def test_of_an_unexpected_exception_the_reason_is_its_last_line() -> None:
 
 
 def test_an_error_is_no_loss_and_no_verdict(compared: Compare) -> None:
-    found = compared(episodes("++++++"), episodes("!!!!!!"))
-    [row] = found.rows
+    result = compared(episodes("++++++"), episodes("!!!!!!"))
+    [row] = result.rows
     assert (row.compared, row.lost, row.verdict, row.enough) == (None, (), GateVerdict.FEW, None)
     assert row.reasons == {f"t0{place}, attempt 1": "sandbox error: died" for place in range(6)}
     assert len(row.errors) == 6
-    assert found.failures == ("6 episodes have no verdict",)
+    assert result.failures == ("6 episodes have no verdict",)
     assert compared(episodes("+++"), episodes("+++"), unplayed=1).failures == ("1 episode has no verdict",)
 
 

@@ -23,9 +23,9 @@ def of(lost: int, won: int, same: int) -> list[Unit]:
     return units(*[-1] * lost, *[1] * won, *[0] * same)
 
 
-def told(found: list[Unit], item: Fraction | None = None, *, rows: int = 1) -> GateVerdict:
+def told(sample: list[Unit], item: Fraction | None = None, *, rows: int = 1) -> GateVerdict:
     """By the public test alone."""
-    one = paired(found, item=item)
+    one = paired(sample, item=item)
     return verdict(one.value, one.interval, min(1.0, one.p * rows))
 
 
@@ -62,18 +62,18 @@ UNITS = st.lists(
 )
 @examples(300)
 def test_whether_the_interval_lies_within_is_what_the_interval_says(
-    found: list[Unit], item: Fraction | None, bound: Fraction
+    sample: list[Unit], item: Fraction | None, bound: Fraction
 ) -> None:
-    low, high = paired(found, item=item).interval
-    assert interval_within(found, item, bound) == (-float(bound) <= low and high <= float(bound))
-    assert p_value(found) == paired(found, item=item).p
+    low, high = paired(sample, item=item).interval
+    assert interval_within(sample, item, bound) == (-float(bound) <= low and high <= float(bound))
+    assert p_value(sample) == paired(sample, item=item).p
 
 
 @given(UNITS)
 @examples(60)
-def test_it_is_the_share_of_all_subsets(found: list[Unit]) -> None:
+def test_it_is_the_share_of_all_subsets(sample: list[Unit]) -> None:
     """Of the definition, by enumeration: a difference is rejected if fewer than 2.5 % of the subsets lie beyond it."""
-    pairs = [(unit.change, Fraction(unit.weight)) for unit in found] + [
+    pairs = [(unit.change, Fraction(unit.weight)) for unit in sample] + [
         (Fraction(1), Fraction(1)),
         (Fraction(-1), Fraction(1)),
     ]
@@ -83,32 +83,32 @@ def test_it_is_the_share_of_all_subsets(found: list[Unit]) -> None:
         total, weight = sum(change for change, _ in subset), sum(size for _, size in subset)
         for sign in beyond:
             beyond[sign] += not subset or sign * total < -ALLOWED * weight
-    value = sum(unit.change for unit in found) / sum(unit.weight for unit in found)
+    value = sum(unit.change for unit in sample) / sum(unit.weight for unit in sample)
     expected = abs(value) <= ALLOWED and all(40 * count < 2 ** len(pairs) for count in beyond.values())
-    assert interval_within(found, None, ALLOWED) == expected
+    assert interval_within(sample, None, ALLOWED) == expected
 
 
 @given(st.integers(0, 4), st.integers(0, 4), st.integers(0, 30), st.sampled_from([1, 3]))
 @examples(60)
 def test_what_suffices_is_the_first_repetition_with_another_verdict(lost: int, won: int, same: int, rows: int) -> None:
-    found = of(lost, won, same)
-    assume(found and told(found, rows=rows) is GateVerdict.FEW)
-    few = len(found)
+    sample = of(lost, won, same)
+    assume(sample and told(sample, rows=rows) is GateVerdict.FEW)
+    few = len(sample)
     for times in range(2, 120 // few + 1):
-        if told(found * times, rows=rows) is not GateVerdict.FEW:
-            assert sufficient(found, None, tasks=few, rows=rows) == few * times
+        if told(sample * times, rows=rows) is not GateVerdict.FEW:
+            assert sufficient(sample, None, tasks=few, rows=rows) == few * times
             return
-    more = sufficient(found, None, tasks=few, rows=rows)
+    more = sufficient(sample, None, tasks=few, rows=rows)
     assert more is None or more > 120 // few * few
 
 
-@given(UNITS.filter(lambda found: len(found) < 6))
+@given(UNITS.filter(lambda sample: len(sample) < 6))
 @examples(40)
-def test_units_of_any_size_do_it_too(found: list[Unit]) -> None:
-    assume(told(found) is GateVerdict.FEW)
-    times = next((times for times in range(2, 9) if told(found * times) is not GateVerdict.FEW), None)
-    enough = sufficient(found, None, tasks=len(found))
-    assert enough == times * len(found) if times else enough is None or enough > 8 * len(found)
+def test_units_of_any_size_do_it_too(sample: list[Unit]) -> None:
+    assume(told(sample) is GateVerdict.FEW)
+    times = next((times for times in range(2, 9) if told(sample * times) is not GateVerdict.FEW), None)
+    enough = sufficient(sample, None, tasks=len(sample))
+    assert enough == times * len(sample) if times else enough is None or enough > 8 * len(sample)
 
 
 def test_numbers_that_a_reader_can_check() -> None:

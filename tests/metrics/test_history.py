@@ -64,7 +64,7 @@ def test_a_night_of_errors_is_a_line_and_no_change(tmp_path: Path) -> None:
 
 
 def test_the_report_by_date(tmp_path: Path, nights: list[Path], command: Command) -> None:
-    old = [{key: value for key, value in each.items() if key != "ended"} for each in night(1, "abcd")]
+    old = [{key: value for key, value in entry.items() if key != "ended"} for entry in night(1, "abcd")]
     run(tmp_path / "undated", old)
     done = command(tmp_path, "report", *[path.name for path in nights], "undated", "--by", "date")
     assert done.returncode == 0, done.stderr
@@ -78,7 +78,7 @@ def test_the_report_by_date(tmp_path: Path, nights: list[Path], command: Command
     assert "Cost: tokens" not in done.stdout
 
     form = json.loads(command(tmp_path, "report", "earlier", "monday", "--format=json").stdout)
-    (table,) = [each for each in form["tables"] if each["name"] == "history"]
+    (table,) = [table_fields for table_fields in form["tables"] if table_fields["name"] == "history"]
     assert [(line["recall"], line["change"]) for line in table["rows"]] == [(25.0, None), (50.0, 25.0)]
     assert "History" not in command(tmp_path, "report", "earlier", "monday").stdout
 

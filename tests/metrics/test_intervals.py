@@ -68,10 +68,10 @@ def test_a_clustered_share_by_linear_algebra() -> None:
     t = stats().t.ppf(0.975, 19)
     # Wilson's ends are the roots of (share - x)^2 = t^2 x (1 - x) / effective
     roots = np.roots([1 + t**2 / effective, -(2 * share + t**2 / effective), share**2])
-    found = of_share(
+    interval = of_share(
         [(float(k), float(n)) for k, n in zip(solved, size, strict=True)], tasks=size.sum(), attempts=int(size.sum())
     )
-    assert found == pytest.approx(sorted(roots), abs=1e-9)
+    assert interval == pytest.approx(sorted(roots), abs=1e-9)
 
 
 @pytest.mark.parametrize("solved", [0, 1])

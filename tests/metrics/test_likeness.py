@@ -31,14 +31,14 @@ FAR = b"import os\n\n\ndef scale(*args):\n    return os.getcwd()\n"
 
 @pytest.mark.parametrize("candidate", [REFERENCE, CLOSE, FAR, b"def scale(:"])
 def test_it_is_the_packages(candidate: bytes) -> None:
-    found = codebleu({"a.py": candidate}, {"a.py": REFERENCE})
-    theirs = calc_codebleu([REFERENCE.decode()], [candidate.decode()], lang="python", weights=(0.25,) * 4)
-    assert found.codebleu == pytest.approx(theirs["codebleu"])
-    assert (found.ngram, found.weighted) == pytest.approx(
-        (theirs["ngram_match_score"], theirs["weighted_ngram_match_score"])
+    likeness = codebleu({"a.py": candidate}, {"a.py": REFERENCE})
+    scores = calc_codebleu([REFERENCE.decode()], [candidate.decode()], lang="python", weights=(0.25,) * 4)
+    assert likeness.codebleu == pytest.approx(scores["codebleu"])
+    assert (likeness.ngram, likeness.weighted) == pytest.approx(
+        (scores["ngram_match_score"], scores["weighted_ngram_match_score"])
     )
-    assert (found.syntax, found.dataflow) == pytest.approx(
-        (theirs["syntax_match_score"], theirs["dataflow_match_score"])
+    assert (likeness.syntax, likeness.dataflow) == pytest.approx(
+        (scores["syntax_match_score"], scores["dataflow_match_score"])
     )
 
 
@@ -136,11 +136,11 @@ def test_what_is_not_there_is_counted(tmp_path: Path) -> None:
     transcript(directory / "a.jsonl", [{"a.py": "x"}])
     [source] = read([directory])
     known: dict[str, Any] = {"a": {"a.py": b"y"}, "b": {"a.py": b"y"}, "d": {"a.py": b"y"}}
-    found = finals(source.attempts, lambda attempt: known.get(attempt.task))
-    assert found.pairs == (({"a.py": b"x"}, {"a.py": b"y"}),)
-    assert (found.played, found.no_code, found.no_reference, found.errors) == (3, 1, 1, 1)
-    assert found.played == len(found.pairs) + found.no_code + found.no_reference
-    assert mean([1.0], found.played + found.errors) == 0.25
+    last = finals(source.attempts, lambda attempt: known.get(attempt.task))
+    assert last.pairs == (({"a.py": b"x"}, {"a.py": b"y"}),)
+    assert (last.played, last.no_code, last.no_reference, last.errors) == (3, 1, 1, 1)
+    assert last.played == len(last.pairs) + last.no_code + last.no_reference
+    assert mean([1.0], last.played + last.errors) == 0.25
 
 
 @pytest.mark.skipif(find_spec("code_bert_score") is not None, reason="the extra codebertscore is installed")

@@ -53,29 +53,29 @@ def test_with_one_attempt_it_is_mcnemars_exact_test(lost: int, won: int) -> None
 def test_with_several_attempts_it_is_scipys_permutation_test(seed: int) -> None:
     rng = np.random.default_rng(seed)
     one, other = rng.integers(0, 4, 9), rng.integers(0, 4, 9)
-    theirs = stats().permutation_test(
+    permutation = stats().permutation_test(
         (other / 3, one / 3),
         lambda a, b, axis: np.mean(a, axis=axis) - np.mean(b, axis=axis),
         permutation_type="samples",
         vectorized=True,
         n_resamples=np.inf,
     )
-    found = paired(units(*(Fraction(int(b - a), 3) for a, b in zip(one, other, strict=True))))
-    assert found.p == pytest.approx(theirs.pvalue)
-    assert found.value == pytest.approx(theirs.statistic)
+    difference = paired(units(*(Fraction(int(b - a), 3) for a, b in zip(one, other, strict=True))))
+    assert difference.p == pytest.approx(permutation.pvalue)
+    assert difference.value == pytest.approx(permutation.statistic)
 
 
 def test_papers_of_unequal_size_are_scipys_too() -> None:
     changes = np.array([3, -1, 4, 2, -2, 5, 1, 0, 2, 3, -4, 6])
-    theirs = stats().permutation_test(
+    permutation = stats().permutation_test(
         (changes, np.zeros(12)),
         lambda a, b, axis: np.sum(a, axis=axis) - np.sum(b, axis=axis),
         permutation_type="samples",
         vectorized=True,
         n_resamples=np.inf,
     )
-    found = paired([Unit(change=Fraction(int(change)), weight=9) for change in changes])
-    assert found.p == pytest.approx(theirs.pvalue)
+    difference = paired([Unit(change=Fraction(int(change)), weight=9) for change in changes])
+    assert difference.p == pytest.approx(permutation.pvalue)
 
 
 def test_five_tasks_allow_no_less_than_six_hundredths() -> None:
@@ -130,11 +130,11 @@ paper = st.integers(1, 12).flatmap(
 )
 
 
-def consistent(found: PairedDifference) -> None:
-    low, high = found.interval
-    assert -1 <= low <= found.value <= high <= 1
-    assert (found.p < 0.05) == (not low <= 0 <= high)
-    assert 0 < found.p <= 1
+def consistent(difference: PairedDifference) -> None:
+    low, high = difference.interval
+    assert -1 <= low <= difference.value <= high <= 1
+    assert (difference.p < 0.05) == (not low <= 0 <= high)
+    assert 0 < difference.p <= 1
     assert low < high
 
 
@@ -153,8 +153,8 @@ def test_p_and_interval_agree_with_one_attempt(lost: int, won: int, same: int) -
 
 @given(st.lists(paper, min_size=1, max_size=20))
 @examples(60)
-def test_p_and_interval_agree_by_papers(found: list[Unit]) -> None:
-    consistent(paired(found))
+def test_p_and_interval_agree_by_papers(sample: list[Unit]) -> None:
+    consistent(paired(sample))
 
 
 @given(st.lists(change, min_size=1, max_size=12), st.randoms())

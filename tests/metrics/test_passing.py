@@ -18,7 +18,7 @@ def attempts(*records: dict[str, Any]) -> list[Attempt]:
 
 
 def test_by_hand() -> None:
-    found = passing.passed(
+    result = passing.passed(
         attempts(
             snippet("A", "one", 1, solved=True),
             snippet("A", "two", 9, solved=False),
@@ -26,14 +26,14 @@ def test_by_hand() -> None:
             snippet("B", "two", 10, solved=True, outcome="error"),
         )
     )
-    assert (found.snippets, found.solved, found.lines, found.lines_solved) == (3, 2, 40, 31)
-    assert (found.errors, found.errors_only) == (1, 1)
-    assert found.plain == pytest.approx(2 / 3)
-    assert found.scaled == pytest.approx(31 / 40)
-    assert found.plain_interval == wilson(2, 3)
+    assert (result.snippets, result.solved, result.lines, result.lines_solved) == (3, 2, 40, 31)
+    assert (result.errors, result.errors_only) == (1, 1)
+    assert result.plain == pytest.approx(2 / 3)
+    assert result.scaled == pytest.approx(31 / 40)
+    assert result.plain_interval == wilson(2, 3)
     # what could not be played, as if it had not passed
-    assert found.plain_at_least == pytest.approx(2 / 4)
-    assert found.scaled_at_least == pytest.approx(31 / 50)
+    assert result.plain_at_least == pytest.approx(2 / 4)
+    assert result.scaled_at_least == pytest.approx(31 / 50)
 
 
 def test_nothing_played_has_no_share() -> None:
@@ -43,14 +43,14 @@ def test_nothing_played_has_no_share() -> None:
 
 
 def test_several_attempts_at_a_snippet_are_averaged() -> None:
-    found = passing.passed(
+    result = passing.passed(
         attempts(
             *(snippet("A", "one", 4, solved=n < 3, attempt=n) for n in (1, 2, 3, 4)),
             snippet("A", "two", 16, solved=True, attempt=1),
         )
     )
-    assert found.plain == pytest.approx((0.5 + 1) / 2)
-    assert found.scaled == pytest.approx((4 * 0.5 + 16) / 20)
+    assert result.plain == pytest.approx((0.5 + 1) / 2)
+    assert result.scaled == pytest.approx((4 * 0.5 + 16) / 20)
 
 
 def test_pass_at_1_is_the_first_turn() -> None:
@@ -61,14 +61,14 @@ def test_pass_at_1_is_the_first_turn() -> None:
 
 
 def test_by_paper_and_by_length() -> None:
-    found = attempts(
+    played = attempts(
         snippet("A", "one", 1, solved=True),
         snippet("A", "two", 4, solved=False),
         snippet("B", "one", 72, solved=True),
     )
-    papers = passing.by_paper(found)
+    papers = passing.by_paper(played)
     assert {paper: one.scaled for paper, one in papers.items()} == {"A": pytest.approx(1 / 5), "B": 1.0}
-    assert {band: one.plain for band, one in passing.by_length(found).items()} == {"1": 1.0, "2-4": 0.0, "20+": 1.0}
+    assert {band: one.plain for band, one in passing.by_length(played).items()} == {"1": 1.0, "2-4": 0.0, "20+": 1.0}
     assert [passing.band(n) for n in (1, 2, 4, 5, 9, 10, 19, 20, 72)] == [
         *("1", "2-4", "2-4", "5-9", "5-9", "10-19", "10-19", "20+", "20+"),
     ]
@@ -89,7 +89,7 @@ def test_what_is_no_cutoff(cutoff: str) -> None:
 
 
 def test_contamination_by_hand() -> None:
-    found = contamination.contamination(
+    result = contamination.contamination(
         attempts(
             snippet("old", "a", 10, solved=True, cutoff="2024-06", dates={"first_commit_date": "2024-06-30"}),
             snippet("new", "a", 10, solved=False, cutoff="2024-06", dates={"first_commit_date": "2024-07-01"}),
@@ -97,10 +97,10 @@ def test_contamination_by_hand() -> None:
             snippet("undated", "a", 5, solved=True, cutoff="2024-06", dates={"first_commit_date": ""}),
         )
     )
-    assert found is not None
-    assert (found.before.scaled, found.after.scaled, found.undated) == (1.0, 0.75, 1)
-    assert found.difference == -0.25
-    assert found.interval is None  # one paper on a side tells no spread
+    assert result is not None
+    assert (result.before.scaled, result.after.scaled, result.undated) == (1.0, 0.75, 1)
+    assert result.difference == -0.25
+    assert result.interval is None  # one paper on a side tells no spread
 
 
 def test_no_cutoff_no_contamination() -> None:
@@ -116,14 +116,14 @@ def test_the_papers_worth_by_hand() -> None:
         snippet("A", "b", 30, solved=True, paper=False),
         snippet("C", "a", 5, solved=True, paper=False),
     )
-    found = passing.ablation(with_paper, without)
-    assert found is not None
-    assert (found.snippets, found.unpaired) == (2, 2)
-    assert (found.scaled_with, found.scaled_without) == (0.25, 0.75)
-    assert found.scaled.value == -0.5
-    assert found.plain.value == 0.0
-    assert found.units == "2 snippets"
-    assert (found.only_with, found.only_without) == (("A/a",), ("A/b",))
+    result = passing.ablation(with_paper, without)
+    assert result is not None
+    assert (result.snippets, result.unpaired) == (2, 2)
+    assert (result.scaled_with, result.scaled_without) == (0.25, 0.75)
+    assert result.scaled.value == -0.5
+    assert result.plain.value == 0.0
+    assert result.units == "2 snippets"
+    assert (result.only_with, result.only_without) == (("A/a",), ("A/b",))
     assert passing.ablation(with_paper, []) is None
 
 

@@ -54,11 +54,11 @@ def test_the_facts_here_are_what_the_script_makes() -> None:
 
 @pytest.mark.parametrize("model", sorted(figures()))
 def test_both_numbers_of_a_published_model(models: dict[str, tuple[Attempt, ...]], model: str) -> None:
-    found = passing.passed(models[model])
-    assert found.scaled is not None
-    assert found.plain is not None
-    assert (f"{100 * found.scaled:.2f}", f"{100 * found.plain:.2f}") == figures()[model]
-    assert (found.snippets, found.lines, found.errors) == (212, 1449, 0)
+    result = passing.passed(models[model])
+    assert result.scaled is not None
+    assert result.plain is not None
+    assert (f"{100 * result.scaled:.2f}", f"{100 * result.plain:.2f}") == figures()[model]
+    assert (result.snippets, result.lines, result.errors) == (212, 1449, 0)
 
 
 def test_pass_at_1_is_as_unsure_as_papers_are(models: dict[str, tuple[Attempt, ...]]) -> None:
@@ -114,11 +114,11 @@ def test_thirteen_papers_are_after_every_cutoff(models: dict[str, tuple[Attempt,
 def test_hard_by_a_third_is_where_the_best_model_has_the_published_33_percent(
     models: dict[str, tuple[Attempt, ...]],
 ) -> None:
-    found = passing.hard(passing.votes(as_rows(models)))
-    assert found is not None
-    assert (len(found.tasks), found.lines, found.models) == (109, 1130, 32)
+    hard = passing.hard(passing.votes(as_rows(models)))
+    assert hard is not None
+    assert (len(hard.tasks), hard.lines, hard.models) == (109, 1130, 32)
     plain = {
-        model: passing.passed([one for one in attempts if one.task in found.tasks]).plain or 0
+        model: passing.passed([one for one in attempts if one.task in hard.tasks]).plain or 0
         for model, attempts in models.items()
     }
     assert max(plain, key=lambda model: plain[model]) == "Gemini-2.5-Pro-Preview-05-06"
@@ -136,10 +136,10 @@ def test_the_threshold_of_hard_can_be_set(models: dict[str, tuple[Attempt, ...]]
 
 
 def test_contamination_of_a_published_model(models: dict[str, tuple[Attempt, ...]]) -> None:
-    found = contamination.contamination(models["Gemini-2.5-Pro-Preview-05-06"])
-    assert found is not None
-    assert (found.cutoff, found.after.snippets, found.before.snippets, found.undated) == ("2025-01", 143, 69, 0)
-    assert found.after.lines + found.before.lines == 1449
-    assert found.difference == pytest.approx((found.after.scaled or 0) - (found.before.scaled or 0))
-    assert found.interval is not None
-    assert found.interval[0] < found.difference < found.interval[1]
+    result = contamination.contamination(models["Gemini-2.5-Pro-Preview-05-06"])
+    assert result is not None
+    assert (result.cutoff, result.after.snippets, result.before.snippets, result.undated) == ("2025-01", 143, 69, 0)
+    assert result.after.lines + result.before.lines == 1449
+    assert result.difference == pytest.approx((result.after.scaled or 0) - (result.before.scaled or 0))
+    assert result.interval is not None
+    assert result.interval[0] < result.difference < result.interval[1]

@@ -26,17 +26,17 @@ def test_a_run_by_its_directory_or_its_file_is_read_once(tmp_path: Path) -> None
 def test_any_name_will_do(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text(json.dumps(record("a")))
     (tmp_path / "theirs").write_text(json.dumps(stats()))
-    mine, theirs = read([tmp_path / "mine.txt", tmp_path / "theirs"])
-    assert len(mine.attempts) == 1
-    assert len(theirs.attempts) == 32 * 212
-    assert mine.notes == theirs.notes == ()
+    own, published_source = read([tmp_path / "mine.txt", tmp_path / "theirs"])
+    assert len(own.attempts) == 1
+    assert len(published_source.attempts) == 32 * 212
+    assert own.notes == published_source.notes == ()
 
 
-@pytest.mark.parametrize("kept", [1, 40, 200, -2])
-def test_a_killed_runs_torn_line_is_told(tmp_path: Path, kept: int) -> None:
+@pytest.mark.parametrize("length", [1, 40, 200, -2])
+def test_a_killed_runs_torn_line_is_told(tmp_path: Path, length: int) -> None:
     directory = run(tmp_path / "run", [record("a")])
     with (directory / "results.jsonl").open("a") as file:
-        file.write(json.dumps(record("b"))[:kept])
+        file.write(json.dumps(record("b"))[:length])
     [source] = read([directory])
     assert [attempt.task for attempt in source.attempts] == ["a"]
     assert_message(source.notes[0], "results.jsonl", "last line", "killed", "omitted")
@@ -140,23 +140,23 @@ def test_while_a_run_goes_on_its_episodes_are_under_way_and_not_interrupted(tmp_
 
 def published(path: Path, *, solved: bool | None = None, name: str = "overall_stats.json") -> Path:
     """The published file, or one of which every completion is `solved`."""
-    found = stats()
-    for paper in found["results"].values():
+    content = stats()
+    for paper in content["results"].values():
         for model in paper["results"].values():
             for [one] in model["results"].values():
                 one["passed"] = one["passed"] if solved is None else solved
     path.mkdir(parents=True, exist_ok=True)
-    (path / name).write_text(json.dumps(found))
+    (path / name).write_text(json.dumps(content))
     return path / name
 
 
 def test_two_published_files_are_two_rows_of_each_model(tmp_path: Path) -> None:
     """They were averaged: 64.15 beside a file without a solved snippet gave 32.08."""
     files = [published(tmp_path / "may"), published(tmp_path / "june", solved=False)]
-    found = rows([attempt for source in read(files) for attempt in source.attempts])
-    best = {row.source: passed(group).plain for row, group in found.items() if row.model.endswith("05-06")}
+    grouped = rows([attempt for source in read(files) for attempt in source.attempts])
+    best = {row.source: passed(group).plain for row, group in grouped.items() if row.model.endswith("05-06")}
     assert best == {"published (may)": pytest.approx(136 / 212), "published (june)": 0.0}
-    assert len(found) == 64
+    assert len(grouped) == 64
 
 
 def test_files_of_one_directory_are_told_apart(tmp_path: Path) -> None:
@@ -269,10 +269,10 @@ def test_rows_that_were_judged_with_other_libraries_say_so(tmp_path: Path) -> No
 
 
 def test_a_row_of_two_versions_says_so(tmp_path: Path) -> None:
-    found = told(
+    words = told(
         tmp_path, record("a", settings=settled(version="0.1.0")), record("b", settings=settled(version="0.2.0"))
     )
-    assert found == ["version 0.1.0 + 0.2.0"]
+    assert words == ["version 0.1.0 + 0.2.0"]
 
 
 def test_tasks_whose_files_changed_are_no_parts_of_one_experiment(tmp_path: Path) -> None:

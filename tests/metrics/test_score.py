@@ -65,7 +65,7 @@ def test_groups_by_model_and_policy_in_order() -> None:
 
 
 def test_with_the_paper_and_without_are_two_rows_and_the_difference_is_told() -> None:
-    made = scores(
+    results = scores(
         [
             *(episode("solved", [4]) for _ in range(3)),
             episode("unsolved", [2]),
@@ -73,11 +73,11 @@ def test_with_the_paper_and_without_are_two_rows_and_the_difference_is_told() ->
             episode("unsolved", [2], paper=False),
         ]
     )
-    assert [(score.row.paper, score.episodes.solved, score.episodes.played) for score in made] == [
+    assert [(score.row.paper, score.episodes.solved, score.episodes.played) for score in results] == [
         (True, 3, 4),
         (False, 1, 2),
     ]
-    assert "without the paper, m L0: -25.0 points (1/2 against 3/4)" in summary(made)
+    assert "without the paper, m L0: -25.0 points (1/2 against 3/4)" in summary(results)
 
 
 def test_attempts_at_one_task_are_no_tasks() -> None:

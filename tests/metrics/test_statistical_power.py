@@ -182,13 +182,13 @@ def test_the_distribution_of_a_change_is_scipys_integral(its: Difficulty, gap: f
             for first in range(max(0, -change), min(attempts, attempts - change) + 1)
         )
 
-    found = changes(its, gap, attempts)
-    assert sum(found) == pytest.approx(1)
+    distribution = changes(its, gap, attempts)
+    assert sum(distribution) == pytest.approx(1)
     integrate = import_module("scipy.integrate")
     for change in (-attempts, 0, attempts):
         expected, _ = integrate.quad(density, -300, 300, args=(change,), points=[-20, -2, 0, 2, 20], limit=500)
-        assert found[change + attempts] == pytest.approx(expected, abs=1e-6)
-    mean = sum(place * share for place, share in enumerate(found, -attempts)) / attempts
+        assert distribution[change + attempts] == pytest.approx(expected, abs=1e-6)
+    mean = sum(place * share for place, share in enumerate(distribution, -attempts)) / attempts
     assert mean == pytest.approx(difficulty.difference({its: 3}, gap))
 
 
@@ -201,21 +201,21 @@ def test_the_gap_has_the_difference(points: int) -> None:
 
 def published() -> dict[str, list[bool]]:
     """Model -> whether it passes each snippet."""
-    found: dict[str, list[bool]] = {}
+    outcomes: dict[str, list[bool]] = {}
     for one in from_published(stats()):
-        found.setdefault(one.row.model, []).append(one.outcome == "solved")
-    return found
+        outcomes.setdefault(one.row.model, []).append(one.outcome == "solved")
+    return outcomes
 
 
 def test_the_correlation_is_that_of_the_published_models() -> None:
-    passed = [[float(one) for one in each] for each in published().values()]
+    passed = [[float(one) for one in outcomes] for outcomes in published().values()]
     assert (len(passed), len(passed[0])) == (32, 212)
-    means = [sum(each) / 212 for each in passed]
+    means = [sum(outcomes) / 212 for outcomes in passed]
     covariance = product = 0.0
     for first, second in itertools.combinations(range(32), 2):
         both = sum(a * b for a, b in zip(passed[first], passed[second], strict=True)) / 212
         covariance += both - means[first] * means[second]
-        product += math.sqrt(math.prod(means[each] * (1 - means[each]) for each in (first, second)))
+        product += math.sqrt(math.prod(means[place] * (1 - means[place]) for place in (first, second)))
     assert round(covariance / product, 2) == difficulty.CORRELATION
     # Of two attempts at a task of this difficulty
     assert 1 / (ASSUMED.solved + ASSUMED.unsolved + 1) == pytest.approx(difficulty.CORRELATION)
@@ -225,22 +225,22 @@ def test_the_correlation_is_that_of_the_published_models() -> None:
 def test_pairs_of_published_models_are_found_as_often_as_simulated_ones(count: int) -> None:
     """On random selections of snippets: pairs that differ by 28 to 32 points on all snippets."""
     rng = random.Random(1)
-    found = []
+    detected = []
     for first, second in itertools.permutations(published().values(), 2):
         if 28 <= 100 * (sum(second) - sum(first)) / 212 <= 32:
             for _ in range(60):
                 chosen = rng.sample(range(212), count)
-                found.append(is_found([second[place] - first[place] for place in chosen]))
-    assert len(found) >= 1500
-    assert sum(found) / len(found) == pytest.approx(statistical_power.power(tasks(count), 1, 30), abs=0.06)
+                detected.append(is_found([second[place] - first[place] for place in chosen]))
+    assert len(detected) >= 1500
+    assert sum(detected) / len(detected) == pytest.approx(statistical_power.power(tasks(count), 1, 30), abs=0.06)
 
 
 def test_recorded_rates_are_the_difficulties() -> None:
-    found = recorded([*(attempt("a", solved) for solved in (True, True, False)), attempt("b", False)])
+    difficulties = recorded([*(attempt("a", solved) for solved in (True, True, False)), attempt("b", False)])
     whole = ASSUMED.solved + ASSUMED.unsolved
     mean = 2.5 / 5
-    assert (found["a"].solved, found["a"].unsolved) == pytest.approx((whole * mean + 2, whole * mean + 1))
-    assert (found["b"].solved, found["b"].unsolved) == pytest.approx((whole * mean, whole * mean + 1))
+    assert (difficulties["a"].solved, difficulties["a"].unsolved) == pytest.approx((whole * mean + 2, whole * mean + 1))
+    assert (difficulties["b"].solved, difficulties["b"].unsolved) == pytest.approx((whole * mean, whole * mean + 1))
     assert recorded([]) == {}
     hardest = recorded(attempt(f"t{number}", False) for number in range(100))["t0"]
     assert (hardest.solved, hardest.unsolved) == pytest.approx((whole * 0.05, whole * 0.95 + 1))

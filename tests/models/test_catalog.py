@@ -169,10 +169,10 @@ def test_a_retired_model_is_refused_with_what_can_be_used_instead(name: str) -> 
     near = instead.replace(" or ", ", ").split(", ")
     assert 1 <= len(near) <= 3
     for each in near:
-        found = catalog.find(each)
-        assert found is not None
-        assert found.live(TODAY)
-        assert found.name.startswith("claude-sonnet-")
+        listing = catalog.find(each)
+        assert listing is not None
+        assert listing.live(TODAY)
+        assert listing.name.startswith("claude-sonnet-")
     assert "anthropic/claude-sonnet-4" in rest
     assert "--recode-api-base" in rest
     assert "pytest-recode report" in rest

@@ -56,9 +56,9 @@ def model(server: ChatServer | DeadServer, name: str = "gpt-5-mini", **fields: A
     return made
 
 
-def failing(made: LitellmModel) -> ModelError:
+def failing(client: LitellmModel) -> ModelError:
     with pytest.raises(ModelError) as caught:
-        made.complete(ASKED)
+        client.complete(ASKED)
     return caught.value
 
 
@@ -92,9 +92,9 @@ def test_temperature_is_sent_when_given_to_models_that_take_one(
 
 def test_tools_go_out_and_their_calls_come_back_as_text(chat_server: Serve) -> None:
     server = chat_server([calls("read", '{"path": broken'), say("done")])
-    made = model(server)
-    assert made.native_tools
-    reply = made.complete(ASKED, tools=[TOOL])
+    client = model(server)
+    assert client.native_tools
+    reply = client.complete(ASKED, tools=[TOOL])
     assert reply.tool_calls == (ToolCall(id="call_0", name="read", arguments='{"path": broken'),)
     assert server.requests[0].body["tools"] == [
         {
@@ -107,7 +107,7 @@ def test_tools_go_out_and_their_calls_come_back_as_text(chat_server: Serve) -> N
         Message(role="assistant", content="", tool_calls=(ToolCall(id="x", name="read", arguments="{}"),)),
         Message(role="tool", content="text of it", tool_call_id="x"),
     ]
-    made.complete(answered, tools=[TOOL])
+    client.complete(answered, tools=[TOOL])
     assert server.requests[1].body["messages"][2:] == [
         {
             "role": "assistant",
@@ -213,11 +213,11 @@ def test_impossible_counts_of_tokens_are_estimated_and_booked(
     chat_server: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture, usage: dict[str, Any]
 ) -> None:
     ledger = FileLedger(tmp_path / "spent.jsonl", max_cost=1.0)
-    made = model(chat_server([say("x" * 400, usage=usage), say("y")]), ledger=ledger)
-    reply = made.complete(ASKED)
+    client = model(chat_server([say("x" * 400, usage=usage), say("y")]), ledger=ledger)
+    reply = client.complete(ASKED)
     assert reply.usage.completion_tokens == 100
     assert any("impossible numbers of tokens" in line for line in said(caplog))
-    assert made.complete(ASKED).text == "y"
+    assert client.complete(ASKED).text == "y"
     assert FileLedger(tmp_path / "spent.jsonl").total.completion_tokens == 107
 
 
@@ -232,11 +232,11 @@ def test_a_refused_prompt_is_no_refused_key(chat_server: Serve, tmp_path: Path) 
     """Neither if the provider says so, nor if the model has answered before: other episodes go on."""
     flagged = fault(403, "Your chosen model requires moderation and your input was flagged")
     server = chat_server([flagged, say("a"), fault(403, "no access"), say("b")])
-    made = model(server, ledger=FileLedger(tmp_path / "spent.jsonl"))
-    assert failing(made).fault is ModelFault.REQUEST
-    assert made.complete(ASKED).text == "a"
-    assert failing(made).fault is ModelFault.AUTH
-    assert made.complete(ASKED).text == "b"
+    client = model(server, ledger=FileLedger(tmp_path / "spent.jsonl"))
+    assert failing(client).fault is ModelFault.REQUEST
+    assert client.complete(ASKED).text == "a"
+    assert failing(client).fault is ModelFault.AUTH
+    assert client.complete(ASKED).text == "b"
 
 
 PARTS = Answer(
@@ -358,7 +358,7 @@ HANGS = "no complete answer within 1 s"
 
 
 def hanging(server: ChatServer, path: Path) -> LitellmModel:
-    """Whose client has asked before: its first request takes it longer."""
+    """Whose caller has asked before: its first request takes it longer."""
     asks, server.script = server.script, lambda _: say("known")
     model(server).complete(ASKED)
     server.requests.clear()
@@ -389,14 +389,14 @@ def test_a_server_that_hangs_is_tried_twice_by_one_episode_and_once_by_the_next(
 @pytest.mark.slow
 def test_another_model_there_is_not_taken_to_hang_and_an_answer_ends_it(chat_server: Serve, tmp_path: Path) -> None:
     server = chat_server(lambda _: silent())
-    made = hanging(server, tmp_path / "spent.jsonl")
-    failing(made)
+    client = hanging(server, tmp_path / "spent.jsonl")
+    failing(client)
     server.script = lambda request: silent() if request.number < 3 else say("at last")
-    other = model(server, "gpt-4o-mini", ledger=made.ledger, call_seconds=1.0)
+    other = model(server, "gpt-4o-mini", ledger=client.ledger, call_seconds=1.0)
     assert other.complete(ASKED).text == "at last"  # in its second try
-    assert made.complete(ASKED).text == "at last"
+    assert client.complete(ASKED).text == "at last"
     server.script = lambda request: silent() if request.number < 6 else say("at last")
-    assert made.complete(ASKED).text == "at last"  # in its second try again
+    assert client.complete(ASKED).text == "at last"  # in its second try again
 
 
 @pytest.mark.slow
@@ -424,14 +424,14 @@ def test_that_the_first_answer_of_a_run_is_late_is_said_once(
     logger, handler = logging.getLogger("pytest_recode"), Said()
     logger.addHandler(handler)
     try:
-        made = model(server, ledger=FileLedger(tmp_path / "spent.jsonl"))
-        made.provider.late_seconds = 0.1
-        assert made.complete(ASKED).text == "late"
+        client = model(server, ledger=FileLedger(tmp_path / "spent.jsonl"))
+        client.provider.late_seconds = 0.1
+        assert client.complete(ASKED).text == "late"
     finally:
         logger.removeHandler(handler)
     assert said(caplog) == [f"model gpt-5-mini: {words}"]
-    assert made.ledger.answered("gpt-5-mini")
-    made.provider._late()
+    assert client.ledger.answered("gpt-5-mini")
+    client.provider._late()
     assert len(said(caplog)) == 1
 
 
@@ -512,26 +512,26 @@ def test_an_address_that_answers_again_is_waited_for_again(chat_server: Serve, t
     ledger = FileLedger(tmp_path / "spent.jsonl")
     server = chat_server([say("back"), fault(400, "no"), dropped("before"), dropped("before"), say("and again")])
     ledger.reached(server.url, Reach.LOST)
-    made = model(server, ledger=ledger)
-    assert made.complete(ASKED).text == "back"
+    client = model(server, ledger=ledger)
+    assert client.complete(ASKED).text == "back"
     assert ledger.reached(server.url, Reach.LOST) is Reach.ANSWERS
-    failing(made)  # a refusal is an answer of the address, too
+    failing(client)  # a refusal is an answer of the address, too
     assert ledger.reached(server.url, Reach.ANSWERS) is Reach.ANSWERS
-    assert made.complete(ASKED).text == "and again"
+    assert client.complete(ASKED).text == "and again"
 
 
 def test_what_another_worker_gives_up_is_not_waited_for_any_longer(tmp_path: Path) -> None:
     path = tmp_path / "spent.jsonl"
     waits: list[float] = []
     with DeadServer() as dead:
-        made = model(dead, ledger=FileLedger(path))
+        client = model(dead, ledger=FileLedger(path))
 
         def meanwhile(seconds: float) -> None:
             waits.append(seconds)
             FileLedger(path).reached(dead.url, Reach.LOST)
 
-        made.retries = Retries(wait=meanwhile)
-        assert failing(made).detail.endswith(" (not retried, because this run gave up on this server before)")
+        client.retries = Retries(wait=meanwhile)
+        assert failing(client).detail.endswith(" (not retried, because this run gave up on this server before)")
     assert len(waits) == 1
 
 
@@ -552,11 +552,11 @@ def test_a_server_of_this_machine_is_waited_for_if_its_model_has_answered(
 ) -> None:
     ledger = FileLedger(tmp_path / "spent.jsonl")
     with DeadServer() as dead:
-        made = model(dead, ledger=ledger)
+        client = model(dead, ledger=ledger)
         if answered:
-            ledger.before_call(made.name)
-            ledger.spent(made.name, Usage(prompt_tokens=1, completion_tokens=1))
-        failing(made)
+            ledger.before_call(client.name)
+            ledger.spent(client.name, Usage(prompt_tokens=1, completion_tokens=1))
+        failing(client)
     assert [line.endswith(f"; trying again for up to {limit} s") for line in said(caplog)] == [True]
 
 
@@ -565,7 +565,7 @@ BODY = json.dumps({"type": "error", "error": {"type": "api_error", "message": "W
 
 @pytest.mark.parametrize("name", ["openai/x", "deepseek/x"])
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "not_json"),
     [
         (Answer(raw=b""), True),
         (Answer(raw=b"<html>busy</html>"), True),
@@ -573,11 +573,11 @@ BODY = json.dumps({"type": "error", "error": {"type": "api_error", "message": "W
     ],
 )
 def test_an_answer_that_is_not_json_is_said_to_be_none(
-    chat_server: Serve, name: str, answer: Answer, said: bool, monkeypatch: pytest.MonkeyPatch
+    chat_server: Serve, name: str, answer: Answer, not_json: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DEEPSEEK_API_KEY", "sk-some-key")
     error = failing(model(chat_server([answer]), name, retries={"tries": 1}))
-    assert error.detail.startswith("the server's answer is not JSON") is said
+    assert error.detail.startswith("the server's answer is not JSON") is not_json
 
 
 @pytest.mark.parametrize("name", ["openai/x", "anthropic/claude-x", "gemini/gemini-2.5-pro", "deepseek/x"])
@@ -692,11 +692,11 @@ def test_every_call_is_in_the_ledger_before_the_next(chat_server: Serve, tmp_pat
     ledger = FileLedger(tmp_path / "spent.jsonl", max_cost=1.0)
     table = {"dear": {"model": "openai/x", "price": {"prompt": 50_000, "completion": 0}}}
     server = chat_server([say("a"), say("b"), say("c")])
-    made = model(server, "dear", ledger=ledger, table=table)
+    client = model(server, "dear", ledger=ledger, table=table)
     for _ in range(2):
-        made.complete(ASKED)  # 11 tokens: 0.55 dollars
+        client.complete(ASKED)  # 11 tokens: 0.55 dollars
     with pytest.raises(BudgetSpent, match=r"^budget of 1\.00 USD is spent \(1\.10 USD so far\): resume"):
-        made.complete(ASKED)
+        client.complete(ASKED)
     assert len(server.requests) == 2
 
 
@@ -713,24 +713,24 @@ def test_a_fatal_fault_is_asked_about_once_by_all(chat_server: Serve, tmp_path: 
 def test_what_another_worker_learns_ends_the_tries(chat_server: Serve, tmp_path: Path) -> None:
     path = tmp_path / "spent.jsonl"
     server = chat_server([fault(500)] * 3)
-    made = model(server, ledger=FileLedger(path, max_cost=1.0))
+    client = model(server, ledger=FileLedger(path, max_cost=1.0))
 
     def meanwhile(_: float) -> None:
         FileLedger(path).spent("gpt-5-mini", Usage(cost_usd=2.0))
 
-    made.retries = Retries(wait=meanwhile)
+    client.retries = Retries(wait=meanwhile)
     with pytest.raises(BudgetSpent):
-        made.complete(ASKED)
+        client.complete(ASKED)
     assert len(server.requests) == 1
 
 
 def test_a_limit_and_an_unknown_price(chat_server: Serve, tmp_path: Path) -> None:
     server = chat_server([say("a"), say("b")])
     ledger = FileLedger(tmp_path / "spent.jsonl", max_cost=1.0)
-    made = model(server, "my-local", ledger=ledger)
+    client = model(server, "my-local", ledger=ledger)
     for _ in range(2):
         with pytest.raises(UserError, match="model my-local has no known price"):
-            made.complete(ASKED)
+            client.complete(ASKED)
     assert len(server.requests) == 1
 
 
@@ -857,11 +857,11 @@ def test_what_a_provider_adds_to_its_tool_calls_is_sent_back(chat_server: Serve)
 
     server = chat_server(insists)
     table = {"thinker": {"model": "deepseek/deepseek-reasoner", "tools": True, "price": {"prompt": 0, "completion": 0}}}
-    made, asked = model(server, "thinker", table=table), list(ASKED)
+    client, asked = model(server, "thinker", table=table), list(ASKED)
     for _ in range(2):
-        reply = reply_of(json.loads(json.dumps(completion("thinker", made.complete(asked, tools=[TOOL])))))
+        reply = reply_of(json.loads(json.dumps(completion("thinker", client.complete(asked, tools=[TOOL])))))
         asked += [
             Message(role="assistant", content="", tool_calls=reply.tool_calls, opaque=reply.opaque),
             Message(role="tool", content="text", tool_call_id="a"),
         ]
-    assert made.complete(asked, tools=[TOOL]).text == "done"
+    assert client.complete(asked, tools=[TOOL]).text == "done"

@@ -62,10 +62,10 @@ def test_kinds_of_slips(kind: str) -> None:
     results = []
     for number in range(20):
         tree = ast.parse(f"def f():\n    return {before}")
-        found = [site for site in sites(tree) if site.kind == kind]
-        if number >= len(found):
+        places = [site for site in sites(tree) if site.kind == kind]
+        if number >= len(places):
             break
-        found[number].apply()
+        places[number].apply()
         results.append(ast.unparse(ast.fix_missing_locations(tree).body[0].body[0]))  # type: ignore[attr-defined]
     assert f"return {after}" in results
 
@@ -143,13 +143,13 @@ def test_a_method_replaces_the_one_of_its_class() -> None:
 def test_imports_constants_and_helpers_come_along() -> None:
     definitions = "def helper():\n    return RATE\n\ndef one(x):\n    return helper()\n"
     code = f"import math\nimport numpy as np\n\nRATE = 3\n\n{definitions}"
-    made = lay_in(FILE, code, ("one",))
-    assert made is not None
-    assert made.count("import math") == 1
-    assert "import math\nimport numpy as np\n\nRATE = 3\n" in made
-    assert made.endswith("\n\n\ndef helper():\n    return RATE\n")
-    assert "return helper()" in made
-    assert "return x + 1" not in made
+    text = lay_in(FILE, code, ("one",))
+    assert text is not None
+    assert text.count("import math") == 1
+    assert "import math\nimport numpy as np\n\nRATE = 3\n" in text
+    assert text.endswith("\n\n\ndef helper():\n    return RATE\n")
+    assert "return helper()" in text
+    assert "return x + 1" not in text
 
 
 def test_a_whole_class_replaces_the_class() -> None:

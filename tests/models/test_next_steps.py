@@ -49,8 +49,8 @@ def test_newer_models_of_openai_with_tools_go_to_the_responses_api() -> None:
 
     tools = [{"type": "function", "function": {"name": "run", "parameters": {}}}]
 
-    def mode(name: str, **given: Any) -> object:
-        return responses_api_bridge_check(name, "openai", **given)[0]["mode"]
+    def mode(name: str, **settings: Any) -> object:
+        return responses_api_bridge_check(name, "openai", **settings)[0]["mode"]
 
     assert [mode(name, tools=tools) for name in ("gpt-6-sol", "gpt-6-astra")] == ["responses"] * 2
     assert [mode("gpt-6-sol"), mode("gpt-6-sol", tools=tools, api_base="http://127.0.0.1/v1")] == ["chat"] * 2

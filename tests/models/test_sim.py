@@ -107,14 +107,14 @@ def test_skills_differ_in_how_much_is_right_at_once() -> None:
 def broken(model: SimModel) -> set[str]:
     """The interfaces whose definition is not the authors' in what it writes first."""
     texts = written(turn_of(model))
-    found = set()
+    names = set()
     for name in TASK.interfaces:
         target = "tools/clip.py" if name.startswith("tools") else "stats.py"
         last = name.rpartition(".")[2]
-        ours, theirs = (definition(text, last) for text in (PARTS.reference[target].decode(), texts[target]))
-        if ours != theirs:
-            found.add(name)
-    return found
+        reference, candidate = (definition(text, last) for text in (PARTS.reference[target].decode(), texts[target]))
+        if reference != candidate:
+            names.add(name)
+    return names
 
 
 def definition(text: str, name: str) -> str:

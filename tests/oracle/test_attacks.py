@@ -442,7 +442,7 @@ def test_the_seed_is_a_secret_and_repeats_the_verdict(bare: Sandbox) -> None:
     assert other.cases[0].message != first.cases[0].message
 
 
-KEPT = """
+STATEFUL_TESTS = """
     import os
     import pytest
 
@@ -466,9 +466,11 @@ KEPT = """
 @pytest.mark.parametrize("how", ["raise", "exit", pytest.param("loop", marks=pytest.mark.slow)])
 def test_what_an_earlier_answer_spoils_is_judged_afresh(bare: Sandbox, how: str) -> None:
     """The answer to one test makes the next one fail before it asks: no way from a failure to an error."""
-    verdict = grade(bare, KEPT, f"def f(x): return {how!r}", "def f(x): return x", test_seconds=2)
+    verdict = grade(bare, STATEFUL_TESTS, f"def f(x): return {how!r}", "def f(x): return x", test_seconds=2)
     assert [case.outcome for case in verdict.cases] == [Outcome.PASSED, Outcome.FAILED, Outcome.FAILED]
-    verdict = grade(bare, KEPT, f"def f(x): return {how!r} if x == 1 else x", "def f(x): return x", test_seconds=2)
+    verdict = grade(
+        bare, STATEFUL_TESTS, f"def f(x): return {how!r} if x == 1 else x", "def f(x): return x", test_seconds=2
+    )
     assert [case.outcome for case in verdict.cases] == [Outcome.PASSED] * 3
 
 

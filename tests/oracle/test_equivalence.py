@@ -202,7 +202,7 @@ def test_the_message() -> None:
 
 def test_the_message_has_no_largest_error_where_no_difference_is_a_number() -> None:
     expected = np.array([1.0, 2.0, 3.0])
-    for actual, wanted, rest in (
+    for actual, target, rest in (
         ([1.0, nan, np.inf], expected, ", all of them NaN or infinite"),
         ([1.0, 2.0, -np.inf], [1.0, 2.0, np.inf], ", all of them NaN or infinite"),
         ([1.0, nan, 3.0], [1.0, 2.0, nan], ", all of them NaN or infinite in the result or in what is expected"),
@@ -213,7 +213,7 @@ def test_the_message_has_no_largest_error_where_no_difference_is_a_number() -> N
         ),
     ):
         with pytest.raises(Mismatch) as info:
-            assert_equivalent(np.array(actual), np.array(wanted))
+            assert_equivalent(np.array(actual), np.array(target))
         head, _, tail = str(info.value).partition(" entries differ")
         assert head.endswith(" of 3")
         assert tail == rest if "tolerance" not in rest else tail.startswith(rest)

@@ -117,7 +117,7 @@ def test_what_an_attack_names_exists(name: str) -> None:
 
 
 def test_modules_of_the_judge_exist() -> None:
-    found = {}
+    modules = {}
     for file, text in strings():
         for dotted, imported in MODULE.findall(text):
             path = INSIDE.joinpath(*dotted[1:].split("."))
@@ -125,9 +125,9 @@ def test_modules_of_the_judge_exist() -> None:
             is_module = module.is_file() and (
                 not imported or (path / f"{imported}.py").is_file() or imported in bound(parsed(module))
             )
-            found[file, f"_recode{dotted} {imported}".strip()] = is_module
-    assert len(found) > 4
-    absent = {name for (_, name), there in found.items() if not there}
+            modules[file, f"_recode{dotted} {imported}".strip()] = is_module
+    assert len(modules) > 4
+    absent = {name for (_, name), there in modules.items() if not there}
     assert absent == {"_recode.wire.nowhere"}  # of test_shipping.py, which means it
 
 

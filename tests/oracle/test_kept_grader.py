@@ -204,7 +204,7 @@ def test_no_test_finds_what_it_kept_of_an_earlier_answer(bare: Sandbox, graders:
 
 
 @pytest.mark.parametrize(
-    ("tests", "said"),
+    ("tests", "message"),
     [
         ("import nowhere\n", "No module named 'nowhere'"),
         ("def test_it(candidate)\n    pass\n", "SyntaxError"),
@@ -213,7 +213,7 @@ def test_no_test_finds_what_it_kept_of_an_earlier_answer(bare: Sandbox, graders:
         ("import os; os._exit(1)\n", "the grader exited with status 1"),
     ],
 )
-def test_tests_that_cannot_be_collected(bare: Sandbox, graders: KeptGraders, tests: str, said: str) -> None:
+def test_tests_that_cannot_be_collected(bare: Sandbox, graders: KeptGraders, tests: str, message: str) -> None:
     for each in (None, graders, graders):
-        with pytest.raises(GraderError, match=said):
+        with pytest.raises(GraderError, match=message):
             grade(bare, tests, REFERENCE, graders=each, seed=3)

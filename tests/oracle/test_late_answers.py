@@ -43,10 +43,10 @@ def test_the_same_in_a_grader_of_several_answers(bare: Sandbox) -> None:
     right, slow = "def f(x): return x\n", "import time\ndef f(x):\n    if x == 1: time.sleep(1.5)\n    return x\n"
     graders = KeptGraders()
     try:
-        found = [outcomes(grade(bare, tests, code, right, seed=1, graders=graders)) for code in (right, slow, right)]
+        results = [outcomes(grade(bare, tests, code, right, seed=1, graders=graders)) for code in (right, slow, right)]
     finally:
         graders.close()
-    assert found == ["pp", "fp", "pp"]
+    assert results == ["pp", "fp", "pp"]
 
 
 def test_it_answers_a_question_of_another_interface(sandbox: Sandbox) -> None:

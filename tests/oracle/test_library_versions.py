@@ -44,10 +44,10 @@ def test_a_candidate_changes_none(sandbox: Sandbox) -> None:
 def test_a_grader_of_several_answers_has_them_each_time(bare: Sandbox) -> None:
     graders = KeptGraders()
     try:
-        found = [grade(bare, TESTS, ANSWER, seed=1, graders=graders).versions for _ in range(3)]
+        versions = [grade(bare, TESTS, ANSWER, seed=1, graders=graders).versions for _ in range(3)]
     finally:
         graders.close()
-    assert found == [HERE] * 3
+    assert versions == [HERE] * 3
 
 
 def test_a_shared_judge_has_those_of_its_own_process(bare: Sandbox) -> None:

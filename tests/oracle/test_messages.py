@@ -121,9 +121,9 @@ def test_an_exception_of_any_shape_is_whole_or_refused(exception: Any) -> None:
         read: Any = messages.judge_step(step)
     except messages.MessageError:
         return
-    found = read["exception"]
-    assert found is None or (
-        type(found["type"]) is str
-        and type(found["message"]) is str
-        and all(type(line) is str for line in found["frames"])
+    report = read["exception"]
+    assert report is None or (
+        type(report["type"]) is str
+        and type(report["message"]) is str
+        and all(type(line) is str for line in report["frames"])
     )

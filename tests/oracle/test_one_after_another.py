@@ -240,20 +240,20 @@ RAISING = "def f(x):\n    raise ValueError(x)\n"
 def test_the_seed_repeats_what_each_block_draws(bare: Sandbox) -> None:
     """Also in graders that are kept, and in another order."""
     ids = ("test_m.py::test_f", "test_m.py::test_g", "test_m.py::test_f_again")
-    kept = KeptGraders()
+    common = KeptGraders()
     try:
-        found = [
+        draws = [
             {case.id: case.exception.message for case in verdict.cases if case.exception}
             for verdict in (
                 grade(bare, DRAWN, RAISING, interfaces=("m.f", "m.g"), seed=7, only=only, graders=graders)
-                for only, graders in ((None, None), (None, kept), (ids[::-1], kept), (ids[::-1], None))
+                for only, graders in ((None, None), (None, common), (ids[::-1], common), (ids[::-1], None))
             )
         ]
     finally:
-        kept.close()
-    assert found[0].keys() == set(ids)
-    assert len(set(found[0].values())) == 3
-    assert found == [found[0]] * 4
+        common.close()
+    assert draws[0].keys() == set(ids)
+    assert len(set(draws[0].values())) == 3
+    assert draws == [draws[0]] * 4
 
 
 def test_ids_that_each_grader_draws_anew_give_no_verdict(bare: Sandbox) -> None:

@@ -295,7 +295,7 @@ LIAR = """
 
 
 @pytest.mark.parametrize(
-    ("base", "made", "assertion"),
+    ("base", "construction", "assertion"),
     [
         ("int", "0", "found == 3"),
         ("int", "0", "found.real == 3"),
@@ -315,7 +315,7 @@ LIAR = """
     ],
 )
 def test_no_operation_of_the_plain_type_is_answered_by_the_candidate(
-    base: str, made: str, assertion: str, bare: Sandbox
+    base: str, construction: str, assertion: str, bare: Sandbox
 ) -> None:
     tests = f"""
         from pytest_recode.testing import assert_equivalent
@@ -325,7 +325,7 @@ def test_no_operation_of_the_plain_type_is_answered_by_the_candidate(
             assert found.yes()
             assert {assertion}
     """
-    case = only(grade(bare, tests, LIAR.replace("BASE", base).replace("MADE", made)))
+    case = only(grade(bare, tests, LIAR.replace("BASE", base).replace("MADE", construction)))
     assert case.outcome is Outcome.FAILED, case.message
     assert case.exception is None
 

@@ -87,10 +87,10 @@ def test_any_answer_decodes_to_data_and_handles(tree: Any, lengths: list[int]) -
     owner.functions = {1: len, 2: np.load, 3: eval}
     body = bytes(sum(length + -length % 16 for length in lengths))
     try:
-        found = codec.parse(json.dumps([tree, lengths]).encode(), body, owner.resolve)
+        decoded = codec.parse(json.dumps([tree, lengths]).encode(), body, owner.resolve)
     except frames.WireError:
         return
-    for part in parts_of(found):
+    for part in parts_of(decoded):
         if isinstance(part, np.ndarray | np.generic):
             assert part.dtype.kind in "biufcmMSU"
             assert type(part) is np.ndarray or type(part).__module__ == "numpy"

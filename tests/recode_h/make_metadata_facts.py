@@ -11,13 +11,13 @@ from pathlib import Path
 
 CODE = "# code\n"
 """Stands for the code of an `init_content`."""
-KEPT = ("index", "repo_dir_name", "target_file_path", "if_test", "test_cases")
+COPIED_KEYS = ("index", "repo_dir_name", "target_file_path", "if_test", "test_cases")
 
 
 def facts(line: str) -> dict[str, object]:
     row = json.loads(line)
     begins = row["init_content"]
-    return {**{key: row[key] for key in KEPT}, "init_content": begins if begins in ("", "\n", "N/A") else CODE}
+    return {**{key: row[key] for key in COPIED_KEYS}, "init_content": begins if begins in ("", "\n", "N/A") else CODE}
 
 
 if __name__ == "__main__":

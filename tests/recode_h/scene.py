@@ -66,15 +66,15 @@ RIGHT = "def double(x):\n    return x + x\n\n\ndef triple(x):\n    return x + x 
 
 def write(root: Path, files: Mapping[str, str | None] | None = None, **row: Any) -> Path:
     """The path of a manifest with one annotation; `files` adds to FILES, None takes one away."""
-    given = {**ROW, **row}
-    folder = root / "annotations" / f"annotation_{given['index']}"
+    values = {**ROW, **row}
+    folder = root / "annotations" / f"annotation_{values['index']}"
     for name, text in {**FILES, **(files or {})}.items():
         if text is not None:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(dedent(text))
     manifest = root / "annotation_meta.jsonl"
     with manifest.open("a") as file:
-        file.write(json.dumps(given) + "\n")
+        file.write(json.dumps(values) + "\n")
     return manifest
 
 

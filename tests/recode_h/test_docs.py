@@ -16,8 +16,8 @@ from pytest_recode.formats.recode_h import LIMITS
 from tests.recode_h.scene import DATASET
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/recode-h.md").read_text("utf-8")
-OURS = PAGE.partition("## The original's agent")[0]
-COMMANDS = re.findall(r"^ *(pytest .*)$", OURS, re.MULTILINE)
+OWN_PART = PAGE.partition("## The original's agent")[0]
+COMMANDS = re.findall(r"^ *(pytest .*)$", OWN_PART, re.MULTILINE)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -50,7 +50,7 @@ def test_the_environment_that_is_built_is_asked_for_as_the_page_says(tmp_path: P
     (tmp_path / "requirements_15.txt").write_text(
         "numpy==2.1.2\nnvidia-nccl-cu12==2.25.1\ntorch==2.7.1+cu128\ntriton==3.3.1\n"
     )
-    [lists] = re.findall(r"^grep .*$", OURS, re.MULTILINE)
+    [lists] = re.findall(r"^grep .*$", OWN_PART, re.MULTILINE)
     subprocess.run(["/bin/sh", "-c", lists], cwd=tmp_path, check=True)
     assert (tmp_path / "envs/test_151.txt").read_text() == "numpy==2.1.2\ntorch==2.7.1\n"
     [command] = [command for command in COMMANDS if "--recode-env" in command]
@@ -69,5 +69,5 @@ def test_the_environment_that_is_built_is_asked_for_as_the_page_says(tmp_path: P
 
 
 def test_the_limits_are_those_of_the_page() -> None:
-    assert "(600 s where it has none), and 600 s that of a" in OURS
+    assert "(600 s where it has none), and 600 s that of a" in OWN_PART
     assert (LIMITS.test_seconds, LIMITS.grading_seconds) == (600, 600)

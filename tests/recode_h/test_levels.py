@@ -49,8 +49,8 @@ def test_all_levels_in_one_run(recode: Run, results: Results, monkeypatch: pytes
             f"--recode-api-base={server.url}", "--recode-turns=2", "--recode-out=out",
             *(f"--recode-feedback=L{level}" for level in (0, 1, 2, 3, 4)),
         )  # fmt: skip
-    found = {record["feedback"]: record for record in results()}
-    assert {level: record["outcome"] for level, record in found.items()} == {
+    by_level = {record["feedback"]: record for record in results()}
+    assert {level: record["outcome"] for level, record in by_level.items()} == {
         **{f"L{level}": "unsolved" for level in range(4)},
         "L4": "solved",
     }, words(result)
@@ -63,6 +63,6 @@ def test_all_levels_in_one_run(recode: Run, results: Results, monkeypatch: pytes
         shown = [name for name in SHOWN if PRINTED[name] in prompt]
         assert shown == list(SHOWN[:level])
         assert "T2" not in prompt
-    for level, record in found.items():
+    for level, record in by_level.items():
         assert [turn["level"] for turn in record["turns"]] == [None, level]
         assert record["feedback_model"] == "openai/writer-1"

@@ -75,12 +75,12 @@ def test_two_models_at_three_levels_by_four_workers_and_nothing_is_written(
         "--recode-out=out",
     )
     assert list(tree(dataset)) == before, words(result)
-    found = results()
-    for record in found:
+    recorded = results()
+    for record in recorded:
         jsonschema.validate(record, SCHEMA)
-    played = {(record["task"], record["model"], record["feedback"]) for record in found}
-    assert len(played) == len(found) == 3 * 2 * 3
-    for record in found:
+    played = {(record["task"], record["model"], record["feedback"]) for record in recorded}
+    assert len(played) == len(recorded) == 3 * 2 * 3
+    for record in recorded:
         if record["task"] == "annotation_3":
             assert (record["outcome"], record["error"]["kind"]) == ("error", "grader")
             assert record["error"]["message"].startswith("cannot be judged here: ")
@@ -88,7 +88,7 @@ def test_two_models_at_three_levels_by_four_workers_and_nothing_is_written(
             assert record["outcome"] in ("solved", "unsolved")
             assert record["isolation"] == "shared"
             assert not any(turn["tampering"] for turn in record["turns"])
-    assert {record["outcome"] for record in found if record["feedback"] == "L4"} >= {"solved"}
+    assert {record["outcome"] for record in recorded if record["feedback"] == "L4"} >= {"solved"}
     assert "annotation_5: no such folder; download it, or select other tasks with -k" in words(result)
     # nor does a report pass over it, which has the records alone
     [source] = read([pytester.path / "out"])
@@ -96,17 +96,17 @@ def test_two_models_at_three_levels_by_four_workers_and_nothing_is_written(
     assert_message(note, f"{pytester.path / 'out'}", "could not be read", "annotation_5", "--tasks")
 
 
-@pytest.mark.parametrize("given", [(), ("--recode-out=annotations/out",)])
+@pytest.mark.parametrize("options", [(), ("--recode-out=annotations/out",)])
 @pytest.mark.mostly_slow
 def test_records_may_not_lie_in_the_data_set(
-    dataset: Path, recode: Run, workers: str, monkeypatch: pytest.MonkeyPatch, given: tuple[str, ...]
+    dataset: Path, recode: Run, workers: str, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ) -> None:
     """As they would where pytest is started in it and nothing else is said."""
     before = list(tree(dataset))
     deselected = 3 if workers == "-n0" else 0  # which workers do not tell
     monkeypatch.chdir(dataset)
     common = ("-p", "no:cacheprovider", workers, "-k", "annotation_2", ENVIRONMENTS[1], "--recode-agent=reference")
-    result = recode(*common, *given)
+    result = recode(*common, *options)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert_message(words(result), f"ERROR: {dataset}", f"data set {dataset}", "--recode-out=DIR")
     recode(*common[:-1]).assert_outcomes(skipped=1, deselected=deselected)
@@ -181,15 +181,15 @@ def test_rows_that_come_in_leave_the_ids_of_those_before(
     recode: Run, results: Results, pytester: pytest.Pytester, workers: str
 ) -> None:
     """What is played and paid for is not played again."""
-    given = (workers, ENVIRONMENTS[0], "--recode-agent=reference", "--recode-out=out")
+    options = (workers, ENVIRONMENTS[0], "--recode-agent=reference", "--recode-out=out")
     item = "dataset/annotation_meta.jsonl::annotation_{}/episode[reference-escalate]"
     write(pytester.path / "dataset")
-    recode(*given).assert_outcomes(passed=1)
+    recode(*options).assert_outcomes(passed=1)
     [first] = results()
     assert first["nodeid"] == item.format(1)
     assert first["transcript"].startswith("episodes/annotation_1-episode-")
     write(pytester.path / "dataset", index=2)
-    recode(*given, "--recode-resume").assert_outcomes(passed=2)
+    recode(*options, "--recode-resume").assert_outcomes(passed=2)
     again, second = results()
     assert (again, second["nodeid"]) == (first, item.format(2))
 
@@ -285,17 +285,17 @@ def test_only_what_is_selected_needs_its_environment(
 def test_a_name_that_nothing_uses(dataset: Path, recode: Run, workers: str) -> None:
     """It may be misspelled if another one is missing; otherwise it is for other runs with the same ini file."""
     slips = [f"--recode-env={name}={sys.executable}" for name in ("test_281", "test_common")]
-    given = (workers, "-k", "annotation_1", "--recode-agent=reference", *slips)
-    result = recode(*given)
+    options = (workers, "-k", "annotation_1", "--recode-agent=reference", *slips)
+    result = recode(*options)
     assert_message(
         words(result),
         "test_common1 is needed by annotation_1",
         "uses test_common (did you mean test_common1?), test_281",
         "--recode-env=test_common1=PATH",
     )
-    output = words(recode(*given[:1], "-k", "annotation_2", *given[3:]))
+    output = words(recode(*options[:1], "-k", "annotation_2", *options[3:]))
     assert "uses test_281, test_common. Give" in output  # which is another one, as much as it looks like test_151
-    recode(*given, *ENVIRONMENTS).assert_outcomes(passed=1, deselected=3 if workers == "-n0" else 0)
+    recode(*options, *ENVIRONMENTS).assert_outcomes(passed=1, deselected=3 if workers == "-n0" else 0)
 
 
 def test_nothing_is_needed_where_nothing_is_run(dataset: Path, recode: Run, workers: str) -> None:

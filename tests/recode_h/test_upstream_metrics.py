@@ -100,20 +100,24 @@ def test_the_published_definitions_applied_to_our_records(
             workers, f"--recode-env=test_common1={sys.executable}", "set", "--recode-agent=one-shot", "--recode-turns=3",
             "--recode-model=openai/tiny-1", f"--recode-api-base={server.url}", "--recode-feedback=L0", "--recode-out=out",
         )  # fmt: skip
-    found = sorted(results(), key=lambda record: str(record["task"]))
-    assert [record["outcome"] for record in found] == ["solved", "unsolved"], words(result)
-    first, second = ([junit(turn) for turn in record["turns"]] for record in found)
+    played = sorted(results(), key=lambda record: str(record["task"]))
+    assert [record["outcome"] for record in played] == ["solved", "unsolved"], words(result)
+    first, second = ([junit(turn) for turn in record["turns"]] for record in played)
     assert first[0] == {"passed": 2, "skipped": 1, "error": 1}
     assert first[1] == second[1] == {"passed": 2, "skipped": 1, "failure": 1}
     assert first[2] == {"passed": 4}
     assert second[0] == {"error": 4}  # its tests could not be collected
-    assert [turn["failed"] for turn in found[0]["turns"]] == [2, 2, 0]
+    assert [turn["failed"] for turn in played[0]["turns"]] == [2, 2, 0]
 
-    mrr = mean([reciprocal_rank(record) for record in found])
-    unit_tests = mean([any(map(success, record["turns"])) for record in found])
-    test_cases = mean([max(map(passing, record["turns"])) / len(CASES) for record in found])
+    mrr = mean([reciprocal_rank(record) for record in played])
+    unit_tests = mean([any(map(success, record["turns"])) for record in played])
+    test_cases = mean([max(map(passing, record["turns"])) / len(CASES) for record in played])
     assert (mrr, unit_tests, test_cases) == (pytest.approx(1 / 6), 0.5, 0.75)
-    assert [passing(turn) for turn in found[0]["turns"]] == [0, 2, 4]  # ours counts the two that passed beside an error
+    assert [passing(turn) for turn in played[0]["turns"]] == [
+        0,
+        2,
+        4,
+    ]  # ours counts the two that passed beside an error
 
     done = subprocess.run(
         [sys.executable, "-m", "pytest_recode.cli", "report", "out", "--table=episodes", "--format=json"],

@@ -36,13 +36,13 @@ GOOD = record("a", (1, 4))
 
 def changed(keys: str, value: Any) -> dict[str, Any]:
     """The record with another value at "turns.0.level"."""
-    found = copy.deepcopy(GOOD)
-    at: Any = found
+    changed_record = copy.deepcopy(GOOD)
+    at: Any = changed_record
     *parents, last = (int(key) if key.isdecimal() else key for key in keys.split("."))
     for key in parents:
         at = at[key]
     at[last] = value
-    return found
+    return changed_record
 
 
 @pytest.mark.parametrize(
@@ -199,10 +199,10 @@ def test_whatever_stands_there_it_is_read_or_named(tmp_path: Path, keys: str, va
     directory = run(tmp_path / "run", [changed(keys, value)])
     try:
         [source] = read([directory])
-        found = f"{len(source.attempts)} attempt"
+        answer = f"{len(source.attempts)} attempt"
     except UserError as error:
-        found = str(error)
-    assert re.match(rf"1 attempt|{re.escape(str(directory))}/results.jsonl, line 1: ", found)
+        answer = str(error)
+    assert re.match(rf"1 attempt|{re.escape(str(directory))}/results.jsonl, line 1: ", answer)
 
 
 CASE = object_of(

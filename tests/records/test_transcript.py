@@ -39,38 +39,38 @@ def facts() -> EpisodeFacts:
 
 
 def write(path: Path) -> Transcript:
-    made = Transcript(path)
-    made.episode(facts())
-    made.usage("m", SPENT)
-    made.turn(TURN)
-    return made
+    transcript = Transcript(path)
+    transcript.episode(facts())
+    transcript.usage("m", SPENT)
+    transcript.turn(TURN)
+    return transcript
 
 
 def test_lines_are_json_with_event_and_time(tmp_path: Path) -> None:
-    made = write(tmp_path / "episodes" / "a.jsonl")
-    made.log("message", {"text": "a lone surrogate \ud800 and a line\nbreak"})
-    made.close()
-    lines = [json.loads(line) for line in made.path.read_text().splitlines()]
+    transcript = write(tmp_path / "episodes" / "a.jsonl")
+    transcript.log("message", {"text": "a lone surrogate \ud800 and a line\nbreak"})
+    transcript.close()
+    lines = [json.loads(line) for line in transcript.path.read_text().splitlines()]
     assert [list(line)[:2] for line in lines] == [["event", "time"]] * 4
     assert [line["event"] for line in lines] == ["episode", "usage", "turn", "message"]
     assert lines[-1]["text"] == "a lone surrogate \ud800 and a line\nbreak"
 
 
 def test_recover_takes_what_is_whole(tmp_path: Path) -> None:
-    made = write(tmp_path / "a.jsonl")
-    made.close()
-    with made.path.open("a") as file:
+    transcript = write(tmp_path / "a.jsonl")
+    transcript.close()
+    with transcript.path.open("a") as file:
         file.write('{"event": "turn", "tor')
-    found = recover(made.path, outcome="error", stop="error", error={"kind": "worker", "message": "died"})
-    assert found["task"] == "t"
-    assert found["turns"] == [record.turn(TURN)]
-    assert found["usage"] == record.usage(SPENT)
-    assert (found["outcome"], found["solved_turn"]) == ("error", None)
-    assert not found.keys() & {"event", "time", "targets", "verdict"}
+    recovered = recover(transcript.path, outcome="error", stop="error", error={"kind": "worker", "message": "died"})
+    assert recovered["task"] == "t"
+    assert recovered["turns"] == [record.turn(TURN)]
+    assert recovered["usage"] == record.usage(SPENT)
+    assert (recovered["outcome"], recovered["solved_turn"]) == ("error", None)
+    assert not recovered.keys() & {"event", "time", "targets", "verdict"}
 
 
-def step(made: Transcript, turn: int, error: str = "", *, again: bool = False) -> None:
-    made.log("step", {"turn": turn, "step": 1, "error": error, **({"asked_again": True} if again else {})})
+def step(transcript: Transcript, turn: int, error: str = "", *, again: bool = False) -> None:
+    transcript.log("step", {"turn": turn, "step": 1, "error": error, **({"asked_again": True} if again else {})})
 
 
 def counts(steps: int, unparsed: int, asked_again: int = 0) -> dict[str, int]:
@@ -79,15 +79,15 @@ def counts(steps: int, unparsed: int, asked_again: int = 0) -> dict[str, int]:
 
 def test_the_answers_of_turns_that_were_not_judged_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    made = Transcript(path)
-    made.episode(facts())
-    step(made, 1, "no action")
-    made.turn(TURN)
-    assert made.abandoned.counts() == counts(0, 0)
-    step(made, 2, "no action", again=True)
-    step(made, 2)
-    step(made, 2, "no action")  # the run is killed in turn 2
-    made.close()
+    transcript = Transcript(path)
+    transcript.episode(facts())
+    step(transcript, 1, "no action")
+    transcript.turn(TURN)
+    assert transcript.abandoned.counts() == counts(0, 0)
+    step(transcript, 2, "no action", again=True)
+    step(transcript, 2)
+    step(transcript, 2, "no action")  # the run is killed in turn 2
+    transcript.close()
     again = Transcript(path, earlier(path).abandoned)
     assert again.abandoned.counts() == counts(2, 2, 1)
     again.resumed(facts(), 1)
@@ -97,39 +97,39 @@ def test_the_answers_of_turns_that_were_not_judged_are_counted(tmp_path: Path) -
     again.turn(replace(TURN, number=3, shared="another"))
     step(again, 3, "no action")
     again.close()
-    found = recover(path, outcome="error", stop="error", error=None)
-    assert found["abandoned"] == counts(3, 3, 1)
-    assert [(turn["steps"], turn["unparsed"]) for turn in found["turns"][:2]] == [(1, 1), (1, 0)]
+    recovered = recover(path, outcome="error", stop="error", error=None)
+    assert recovered["abandoned"] == counts(3, 3, 1)
+    assert [(turn["steps"], turn["unparsed"]) for turn in recovered["turns"][:2]] == [(1, 1), (1, 0)]
 
 
 def test_a_judged_turn_that_is_in_no_checkpoint_counts_as_abandoned_where_the_episode_begins_anew(
     tmp_path: Path,
 ) -> None:
-    made = Transcript(tmp_path / "a.jsonl")
+    transcript = Transcript(tmp_path / "a.jsonl")
     for _ in range(2):
-        made.episode(facts())
-        step(made, 1, "no action")
-        made.turn(TURN)
-    assert made.abandoned.counts() == counts(1, 1)
+        transcript.episode(facts())
+        step(transcript, 1, "no action")
+        transcript.turn(TURN)
+    assert transcript.abandoned.counts() == counts(1, 1)
 
 
 def test_a_turn_whose_line_comes_after_a_kill_is_not_abandoned(tmp_path: Path) -> None:
     """It was on disk as a checkpoint alone."""
-    made = Transcript(tmp_path / "a.jsonl")
-    made.episode(facts())
-    step(made, 1)
-    made.resumed(facts(), 1)
-    made.turn(TURN)
-    assert made.abandoned.counts() == counts(0, 0)
+    transcript = Transcript(tmp_path / "a.jsonl")
+    transcript.episode(facts())
+    step(transcript, 1)
+    transcript.resumed(facts(), 1)
+    transcript.turn(TURN)
+    assert transcript.abandoned.counts() == counts(0, 0)
 
 
 def test_lines_of_an_agents_own_have_any_fields(tmp_path: Path) -> None:
     """Also under names that this project's lines have and that nothing reads to resume."""
-    made = write(tmp_path / "a.jsonl")
+    transcript = write(tmp_path / "a.jsonl")
     for event in ("step", "feedback", "retry", "thought"):
-        made.log(event, {"turn": "the second", "files": 7})
-    made.close()
-    assert earlier(made.path).turns == {1}
+        transcript.log(event, {"turn": "the second", "files": 7})
+    transcript.close()
+    assert earlier(transcript.path).turns == {1}
 
 
 def test_an_episode_without_lines_has_not_started(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ PRINTED = {
 
 def printed(text: str) -> str:
     """What LaTeX prints for escaped text."""
-    return re.sub(r"\\text\w+\{\}|\\.|[{}]", lambda found: PRINTED.get(found[0], ""), text)
+    return re.sub(r"\\text\w+\{\}|\\.|[{}]", lambda match: PRINTED.get(match[0], ""), text)
 
 
 @given(st.text(st.characters(codec="ascii", categories=("L", "N", "P", "S", "Zs")), max_size=40))

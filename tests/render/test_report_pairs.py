@@ -25,9 +25,9 @@ def read_rows(*paths: Path) -> Rows:
     return rows([attempt for source in read(paths) for attempt in source.attempts])
 
 
-def comparisons(found: Rows, base: str = "") -> Table:
-    chosen = report_pairs.base_row(found, base) if base else None
-    table = report_pairs.tables(found, {}, (), base=chosen)["comparisons"]()
+def comparisons(grouped: Rows, base: str = "") -> Table:
+    chosen = report_pairs.base_row(grouped, base) if base else None
+    table = report_pairs.tables(grouped, {}, (), base=chosen)["comparisons"]()
     assert table is not None
     return table
 
@@ -57,24 +57,24 @@ def test_models_at_each_level_and_levels_of_each_model(tmp_path: Path) -> None:
 
 def test_a_base_is_compared_with_every_other_row(tmp_path: Path) -> None:
     grid = [one for model in "mn" for level in ("L0", "L4") for one in played(model, level, 4)]
-    found = read_rows(run(tmp_path / "run", grid))
-    assert pairs(comparisons(found, "n, L4")) == [(other, "n, L4") for other in ("m, L0", "m, L4", "n, L0")]
+    grouped = read_rows(run(tmp_path / "run", grid))
+    assert pairs(comparisons(grouped, "n, L4")) == [(other, "n, L4") for other in ("m, L0", "m, L4", "n, L0")]
     with pytest.raises(UserError) as several:
-        report_pairs.base_row(found, "m")
+        report_pairs.base_row(grouped, "m")
     assert_message(str(several.value), "--base=m", "2 rows", "m, L0", "m, L4")
     with pytest.raises(UserError) as unknown:
-        report_pairs.base_row(found, "x")
+        report_pairs.base_row(grouped, "x")
     assert_message(str(unknown.value), "--base=x", "no such row", "m, L0")
 
 
 def test_a_first_row_that_differs_from_all_others_in_several_things(tmp_path: Path) -> None:
     """As the run of the first tutorial does from that of the second."""
     earlier = played("m", "escalate", 8)[:2]
-    found = read_rows(
+    grouped = read_rows(
         run(tmp_path / "first", earlier),
         run(tmp_path / "levels", [one for level in ("L0", "L4") for one in played("n", level, 4)]),
     )
-    for of in (found, common(found)):
+    for of in (grouped, common(grouped)):
         assert pairs(comparisons(of)) == [
             ("n, L0", "n, L4"),
             ("m, escalate", "n, L0"),
@@ -84,27 +84,27 @@ def test_a_first_row_that_differs_from_all_others_in_several_things(tmp_path: Pa
 
 def test_ten_turns_against_three_are_named(tmp_path: Path) -> None:
     setting = record()["settings"]
-    found = read_rows(
+    grouped = read_rows(
         run(tmp_path / "ten", played("m", "L0", 6)),
         run(tmp_path / "three", played("n", "L0", 2, settings={**setting, "turns": 3}, isolation="process")),
     )
-    [row] = comparisons(found).rows
+    [row] = comparisons(grouped).rows
     assert row["differ"] == "model m / n; turns 10 / 3; isolation separate / process"
     assert "turns 10" in row["first"]
-    assert "turns 3" in table_formats.text([comparisons(found)], [])
+    assert "turns 3" in table_formats.text([comparisons(grouped)], [])
 
 
 def test_other_files_of_a_task_are_named(tmp_path: Path) -> None:
-    found = read_rows(
+    grouped = read_rows(
         run(tmp_path / "one", played("m", "L0", 6, digest="1")), run(tmp_path / "two", played("m", "L0", 2, digest="2"))
     )
-    [row] = comparisons(found).rows
+    [row] = comparisons(grouped).rows
     assert row["differ"] == "files of 8 tasks (a, b, c and 5 more)"
 
 
 def test_attempts_are_no_tasks(tmp_path: Path) -> None:
     """Five tasks of three attempts, all of which one model solves and the other fails: as 15 pairs p would be 6.1e-5."""
-    found = read_rows(
+    grouped = read_rows(
         run(
             tmp_path / "run",
             [
@@ -115,7 +115,7 @@ def test_attempts_are_no_tasks(tmp_path: Path) -> None:
             ],
         )
     )
-    [row] = comparisons(found).rows
+    [row] = comparisons(grouped).rows
     assert (row["p"], row["pairs"], row["only_first"], row["units"]) == (0.0625, 5, 5, "5 tasks")
     assert row["difference_interval"][0] <= 0
 
@@ -136,28 +136,28 @@ def test_attempts_that_one_side_lacks_leave_the_task_compared(tmp_path: Path) ->
 @pytest.mark.parametrize("order", ["mn", "nm"])
 def test_the_better_row_is_the_first_and_a_base_the_second(tmp_path: Path, order: str) -> None:
     solved = {"m": 2, "n": 6}
-    found = read_rows(run(tmp_path / "run", [one for model in order for one in played(model, "L0", solved[model])]))
-    table = comparisons(found)
+    grouped = read_rows(run(tmp_path / "run", [one for model in order for one in played(model, "L0", solved[model])]))
+    table = comparisons(grouped)
     [row] = table.rows
     assert pairs(table) == [("n, L0", "m, L0")]
     assert (row["first_share"], row["second_share"], row["difference"]) == (75.0, 25.0, 50.0)
     assert (row["won"], row["lost"]) == (["c", "d", "e", "f"], [])
     assert {"better", "other", "better - other"} <= {column.head for column in table.columns}
     for base, difference in (("m, L0", 50.0), ("n, L0", -50.0)):
-        table = comparisons(found, base)
+        table = comparisons(grouped, base)
         [row] = table.rows
         assert (str(row["second"]).startswith(base), row["difference"]) == (True, difference)
         assert {"row", "base", "row - base"} <= {column.head for column in table.columns}
 
 
 def test_several_comparisons_are_adjusted(tmp_path: Path) -> None:
-    found = read_rows(
+    grouped = read_rows(
         run(
             tmp_path / "run",
             [*played("m", "L0", 0), *played("n", "L0", 8), *played("o", "L0", 6), *played("p", "L0", 1)],
         )
     )
-    by_model = {str(row["first"])[0]: (row["p"], row["p_holm"]) for row in comparisons(found).rows}
+    by_model = {str(row["first"])[0]: (row["p"], row["p_holm"]) for row in comparisons(grouped).rows}
     assert by_model == {"n": (2 / 256, 6 / 256), "o": (2 / 64, 4 / 64), "p": (1.0, 1.0)}
     one = comparisons(read_rows(run(tmp_path / "two", [*played("m", "L0", 0), *played("n", "L0", 8)])))
     assert "p_holm" not in {column.key for column in one.columns}
@@ -187,10 +187,10 @@ def test_an_own_model_against_the_published_one_of_its_name(tmp_path: Path, publ
 
 @pytest.mark.slow
 def test_a_model_that_was_not_published_is_compared_with_all(tmp_path: Path, published: Path) -> None:
-    found = read_rows(run(tmp_path / "mine", own_run("mine-1", "GPT_4_1_MINI")), published)
-    assert len(comparisons(found).rows) == 32
-    assert len(comparisons(found, "O3 (High)").rows) == 32
-    assert all(row["p"] <= row["p_holm"] for row in comparisons(found).rows)
+    grouped = read_rows(run(tmp_path / "mine", own_run("mine-1", "GPT_4_1_MINI")), published)
+    assert len(comparisons(grouped).rows) == 32
+    assert len(comparisons(grouped, "O3 (High)").rows) == 32
+    assert all(row["p"] <= row["p_holm"] for row in comparisons(grouped).rows)
 
 
 def test_few_papers_are_compared_by_snippets(tmp_path: Path) -> None:

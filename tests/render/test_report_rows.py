@@ -21,8 +21,8 @@ def read_rows(tmp_path: Path, **runs: list[dict[str, Any]]) -> Rows:
 
 @pytest.mark.parametrize("name", ["episodes", "costs", "errors"])
 def test_two_benchmarks_in_one_run_are_told_apart(tmp_path: Path, name: str) -> None:
-    def columns(found: Rows) -> tuple[Table, list[str]]:
-        table = {**report_episodes.tables(found, {}), **report_faults.tables(found, {})}[name]()
+    def columns(grouped: Rows) -> tuple[Table, list[str]]:
+        table = {**report_episodes.tables(grouped, {}), **report_faults.tables(grouped, {})}[name]()
         assert table is not None
         return table, [column.head for column in table.columns]
 
@@ -37,13 +37,13 @@ def test_two_benchmarks_in_one_run_are_told_apart(tmp_path: Path, name: str) -> 
 
 
 def test_what_an_ablation_changed_names_its_pair(tmp_path: Path) -> None:
-    found = read_rows(
+    grouped = read_rows(
         tmp_path,
         told=[snippet("p", "b", 2, solved=True)],
         first=[snippet("p", "b", 2, solved=False, paper=False)],
         second=[snippet("p", "b", 2, solved=False, paper=False, seconds=2.0)],
     )
-    tables = report_snippets.tables(found, everything=found, detail=(), hard_threshold=0.1, known={})
+    tables = report_snippets.tables(grouped, everything=grouped, detail=(), hard_threshold=0.1, known={})
     table = tables["ablation"]()
     assert table is not None
     lines = [line for line in table_formats.text([table], []).split("\n") if "solved only with the paper" in line]

@@ -23,7 +23,7 @@ SURVIVOR = {
 
 
 def check(**facts: Any) -> dict[str, Any]:
-    found = {
+    defaults = {
         "task": "tiny",
         "check": "mutants-a.f",
         "checks": ["mutants-a.f"],
@@ -31,7 +31,7 @@ def check(**facts: Any) -> dict[str, Any]:
         "problem": "",
         "warning": "",
     }
-    return {**found, "answers": 1, "tried": 2, "noticed": 1, **facts}
+    return {**defaults, "answers": 1, "tried": 2, "noticed": 1, **facts}
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ MUTANTS = [numbered("mutants-a.f", noticed=199, tried=200), numbered("mutants-a.
         ([*SEEDED, {**WRONG, "answers": 0, "right": 0}], "tiny: 0 wrong answers, 50 seeds"),
         ([MUTANTS[0], WRONG], "tiny: 12 wrong answers"),
         ([MUTANTS[0], {**MUTANTS[1], "failed": None}], None),
-        ([{**each, "tried": 0, "noticed": 0} for each in MUTANTS], "tiny: no mutants"),
+        ([{**mutants, "tried": 0, "noticed": 0} for mutants in MUTANTS], "tiny: no mutants"),
         (SEEDED, None),
     ],
 )

@@ -71,8 +71,8 @@ def usable(name: str, context: SandboxContext) -> None:
         unavailable("RECODE_TEST_IMAGE names no docker image with Python and pytest")
 
 
-def opened(name: str, context: SandboxContext, made: dict[str, Sandbox]) -> Sandbox:
-    if name not in made:
+def opened(name: str, context: SandboxContext, by_name: dict[str, Sandbox]) -> Sandbox:
+    if name not in by_name:
         usable(name, context)
-        made[name] = KINDS[name][1](context)
-    return made[name]
+        by_name[name] = KINDS[name][1](context)
+    return by_name[name]

@@ -47,10 +47,10 @@ class KillsNot(Wrapped):
 
 
 class TellsTheEndOnce(Wrapped):
-    told = False
+    reported = False
 
     def kill(self) -> str:
-        how, self.told = ("" if self.told else self.inner.kill()), True
+        how, self.reported = ("" if self.reported else self.inner.kill()), True
         return how
 
 

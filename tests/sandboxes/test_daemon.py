@@ -39,10 +39,10 @@ def run(context: SandboxContext) -> Iterator[str]:
 
 @pytest.fixture
 def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[DaemonProxy]:
-    made = DaemonProxy(until=WORD.encode())
-    monkeypatch.setenv("DOCKER_HOST", made.url)
-    yield made
-    made.close()
+    daemon = DaemonProxy(until=WORD.encode())
+    monkeypatch.setenv("DOCKER_HOST", daemon.url)
+    yield daemon
+    daemon.close()
 
 
 @pytest.fixture

@@ -56,11 +56,11 @@ class Site:
 @pytest.fixture(params=["process", "bubblewrap"])
 def site(request: pytest.FixtureRequest, context: SandboxContext) -> Iterator[Site]:
     usable(request.param, context)
-    made = Site(request.param, context.python)
-    yield made
-    made.server.close()
-    assert not of_run(made.context.run)
-    assert not Path(made.server.address.socket).parent.exists()
+    opened_site = Site(request.param, context.python)
+    yield opened_site
+    opened_site.server.close()
+    assert not of_run(opened_site.context.run)
+    assert not Path(opened_site.server.address.socket).parent.exists()
 
 
 def test_workers_share_a_warm_parent_and_no_files(site: Site) -> None:

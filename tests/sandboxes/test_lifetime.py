@@ -174,7 +174,7 @@ def test_a_second_parent_that_is_killed_takes_its_own_launches_along_and_no_othe
 
     try:
         one, other = launch(b"1"), launch(b"2")
-        killed, kept = second_parents(run)
+        killed, surviving = second_parents(run)
         below = linux_isolation.descendants(killed)
         os.kill(killed, signal.SIGKILL)
         assert one.kill() == "ended together with its warm parent"
@@ -183,7 +183,7 @@ def test_a_second_parent_that_is_killed_takes_its_own_launches_along_and_no_othe
         assert other.receive(1, time.monotonic() + 60) == b"y"
         other.kill()
         launch(b"1").kill()
-        assert second_parents(run)[0] == kept
+        assert second_parents(run)[0] == surviving
         assert len(second_parents(run)) == 2, "no zombie is left"
     finally:
         sandbox.close()
@@ -198,13 +198,13 @@ def test_all_that_is_prepared_when_the_first_parent_is_killed_is_prepared_again(
     wait = f"while not os.path.exists({str(place / 'go')!r}):\n    time.sleep(0.01)\n"
     try:
         with ThreadPoolExecutor(3) as pool:
-            found = [pool.submit(grown, sandbox, f"{wait}# {number}") for number in range(3)]
+            futures = [pool.submit(grown, sandbox, f"{wait}# {number}") for number in range(3)]
             until(lambda: of_run(run) and len(second_parents(run)) == 3, "the second parents came up")
             [first] = [pid for pid in of_run(run) if pid in linux_isolation.children(os.getpid())]
             for pid in [first, *second_parents(run)]:
                 os.kill(pid, signal.SIGKILL)
             (place / "go").touch()
-            assert [each.result() for each in found] == ["x", "x", "x"]
+            assert [each.result() for each in futures] == ["x", "x", "x"]
     finally:
         sandbox.close()
         (place / "go").unlink(missing_ok=True)
@@ -337,14 +337,14 @@ def test_a_host_that_ends_during_an_import_leaves_nothing(kind: str, tmp_path: P
 
 def of_run(run: str) -> list[int]:
     """The processes that carry the mark of a run."""
-    found = []
+    pids = []
     for directory in Path("/proc").iterdir():
         try:
             if f".{run}\0".encode() in (directory / "environ").read_bytes() + b"\0":
-                found.append(int(directory.name))
+                pids.append(int(directory.name))
         except (OSError, ValueError):
             continue
-    return found
+    return pids
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -352,16 +352,16 @@ def test_the_end_of_the_thread_that_launched_is_not_the_end(
     kind: str, context: SandboxContext, sandboxes: dict[str, Sandbox]
 ) -> None:
     bench = Bench(sandbox=opened(kind, context, sandboxes), environment=Environment(), limits=LIMITS)
-    kept = []
+    probes = []
 
     def launch() -> None:
         manager = bench.probe()
-        kept.append((manager, manager.__enter__()))
+        probes.append((manager, manager.__enter__()))
 
     thread = threading.Thread(target=launch)
     thread.start()
     thread.join()
-    manager, probe = kept[0]
+    manager, probe = probes[0]
     assert probe.ask("result = 1") == 1
     manager.__exit__(None, None, None)
 
@@ -434,13 +434,13 @@ def test_containers_of_a_dead_owner_are_reaped_and_others_are_not(context: Sandb
         "elsewhere": {**base, HOST: "another machine", OWNER: f"{dead_pid()}.123.{run}"},
         "strange": {RUN: run},
     }
-    made = {
+    ids = {
         name: daemon.create_container(IMAGE, ["python3", "-c", "input()"], labels=its)["Id"]
         for name, its in labels.items()
     }
     try:
         docker_.KIND.reap(context)
-        assert set(containers(run)) == {made[name] for name in ("mine", "elsewhere", "strange")}
+        assert set(containers(run)) == {ids[name] for name in ("mine", "elsewhere", "strange")}
     finally:
         for container in containers(run):
             daemon.remove_container(container, force=True)

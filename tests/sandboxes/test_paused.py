@@ -65,10 +65,10 @@ def graded(run: str, meanwhile: Callable[[Any, list[str]], None]) -> Any:
             return [row["Id"] for row in sorted(rows, key=lambda row: row["Created"])]
 
         def hangs() -> bool:
-            return any("4321" in " ".join(row) for each in found() for row in daemon.top(each)["Processes"])
+            return any("4321" in " ".join(row) for container in found() for row in daemon.top(container)["Processes"])
 
         until(hangs, "the candidate hangs")
-        grader, candidate = sorted(found(), key=lambda each: "4321" in str(daemon.top(each)["Processes"]))
+        grader, candidate = sorted(found(), key=lambda container: "4321" in str(daemon.top(container)["Processes"]))
         meanwhile(daemon, [grader, candidate])
         daemon.close()
 

@@ -45,12 +45,12 @@ def test_of_another_text_there_is_none() -> None:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_imports_are_what_a_parser_finds_and_come_before_what_imports_them(name: str) -> None:
-    found = set()
+    imported = set()
     for node in ast.walk(ast.parse(source(name))):
         if isinstance(node, ast.ImportFrom) and node.level:
             package = ".".join([*name.split(".")[: -node.level], *([node.module] if node.module else [])])
-            found |= {package} if package in MODULES else {f"{package}.{alias.name}" for alias in node.names}
-    assert set(imports(name)) == found
+            imported |= {package} if package in MODULES else {f"{package}.{alias.name}" for alias in node.names}
+    assert set(imports(name)) == imported
     order = list(modules_for(name))
     assert order[-1] == f"_recode.{name}"
     for at, module in enumerate(order):

@@ -127,10 +127,10 @@ def test_what_science_needs_works_with_few_descriptors(
 ) -> None:
     pytest.importorskip("numpy")
     with bench(kind, context, sandboxes, "numpy").probe() as probe:
-        found = probe.ask(
+        answer = probe.ask(
             "import multiprocessing, resource, numpy\n"
             "with multiprocessing.get_context('fork').Pool(4) as pool:\n"
             "    squares = pool.map(numpy.square, range(4))\n"
             "result = [[int(x) for x in squares], list(resource.getrlimit(resource.RLIMIT_NOFILE))]"
         )
-        assert found == [[0, 1, 4, 9], [256, 256]]
+        assert answer == [[0, 1, 4, 9], [256, 256]]

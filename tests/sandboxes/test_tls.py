@@ -78,12 +78,12 @@ class TlsDaemon:
 @pytest.fixture
 def tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TlsDaemon]:
     certificate(tmp_path)
-    made = TlsDaemon(tmp_path)
-    monkeypatch.setenv("DOCKER_HOST", f"tcp://localhost:{made.port}")
+    daemon = TlsDaemon(tmp_path)
+    monkeypatch.setenv("DOCKER_HOST", f"tcp://localhost:{daemon.port}")
     monkeypatch.setenv("DOCKER_TLS_VERIFY", "1")
     monkeypatch.setenv("DOCKER_CERT_PATH", str(tmp_path))
-    yield made
-    made.close()
+    yield daemon
+    daemon.close()
 
 
 @pytest.mark.slow

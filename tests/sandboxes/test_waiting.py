@@ -64,8 +64,8 @@ def test_a_signal_that_interrupts_no_wait_is_noticed() -> None:
 
 @pytest.mark.parametrize("seconds", [-1.0, 0.0, 0.01])
 def test_nothing_came(seconds: float) -> None:
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        assert not waiting.ready(ours, select.POLLIN, seconds)
-        theirs.send(b"x")
-        assert waiting.ready(ours, select.POLLIN, seconds)
+    near, far = socket.socketpair()
+    with near, far:
+        assert not waiting.ready(near, select.POLLIN, seconds)
+        far.send(b"x")
+        assert waiting.ready(near, select.POLLIN, seconds)

@@ -37,7 +37,7 @@ def test_a_task_without_a_canary_needs_none(tmp_path: Path) -> None:
 
 
 def test_files_of_tools_links_and_files_that_are_no_text_need_none(tmp_path: Path) -> None:
-    found = task(tmp_path, {"repo/__pycache__/data.pyc": "x", "repo/.ruff_cache/CACHEDIR.TAG": "x", ".DS_Store": "x"})
+    clean = task(tmp_path, {"repo/__pycache__/data.pyc": "x", "repo/.ruff_cache/CACHEDIR.TAG": "x", ".DS_Store": "x"})
     (tmp_path / "repo/image.png").write_bytes(b"\x89PNG\xff")
     (tmp_path / "notes").symlink_to("/etc/hostname")
-    assert canary_problem(found) == ""
+    assert canary_problem(clean) == ""

@@ -42,7 +42,7 @@ HANDED = "want = reference.m.g(X)\n    assert candidate.m.loss(want, X) == 0.0"
 )
 def test_an_expected_value_that_is_handed_on(lines: str, parameters: str, decorator: str, named: bool) -> None:
     source = TEST.format(lines=lines, parameters=parameters, decorator=decorator)
-    found = handed_on({"test_m.py": source.encode(), "test_b.py": b"def test(", "data.txt": b"x"}, INTERFACES)
-    assert len(found) == named
+    findings = handed_on({"test_m.py": source.encode(), "test_b.py": b"def test(", "data.txt": b"x"}, INTERFACES)
+    assert len(findings) == named
     if named:
-        assert_message(found[0], "tests/test_m.py:", "m.loss", "m.g", "constant input", "fixture rng")
+        assert_message(findings[0], "tests/test_m.py:", "m.loss", "m.g", "constant input", "fixture rng")

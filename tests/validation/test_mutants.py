@@ -33,8 +33,8 @@ def of(source: str, *interfaces: str) -> list[Mutant]:
     return mutants({"pkg/mod.py": source.encode()}, interfaces)
 
 
-def pairs(found: list[Mutant]) -> set[tuple[str, str]]:
-    return {(mutant.before, mutant.after) for mutant in found}
+def pairs(listed: list[Mutant]) -> set[tuple[str, str]]:
+    return {(mutant.before, mutant.after) for mutant in listed}
 
 
 @pytest.mark.parametrize(
@@ -60,13 +60,13 @@ def test_a_mistake_is_tried(before: str, after: str) -> None:
 
 
 def test_a_mutant_knows_line_definition_and_interface() -> None:
-    found = of(SOURCE, "pkg.mod.clip", "pkg.mod.Mean.value")
-    [mutant] = [each for each in found if (each.before, each.after) == ("if x < low:", "if x <= low:")]
+    listed = of(SOURCE, "pkg.mod.clip", "pkg.mod.Mean.value")
+    [mutant] = [one for one in listed if (one.before, one.after) == ("if x < low:", "if x <= low:")]
     assert (mutant.line, mutant.definition, mutant.interface) == (5, "clip", "pkg.mod.clip")
     assert mutant.name == "pkg/mod.py clip: if x < low: -> if x <= low:"
     assert mutant.place == "pkg/mod.py:5 in clip"
-    assert {each.interface for each in found if each.definition == "Mean.value"} == {"pkg.mod.Mean.value"}
-    assert {each.interface for each in found if not each.definition} == {""}
+    assert {one.interface for one in listed if one.definition == "Mean.value"} == {"pkg.mod.Mean.value"}
+    assert {one.interface for one in listed if not one.definition} == {""}
 
 
 def test_the_tree_is_as_it_was_after_each_mutant() -> None:
@@ -84,14 +84,14 @@ def test_the_tree_is_as_it_was_after_each_mutant() -> None:
 def test_mutants_of_real_code(manifest: Path) -> None:
     (task,) = FORMAT.load(manifest)
     reference = task.load().reference
-    found = mutants(reference, task.interfaces)
-    assert len(found) >= 100
-    assert len({mutant.name for mutant in found}) == len(found)
-    assert len({(mutant.path, mutant.source) for mutant in found}) == len(found)
+    listed = mutants(reference, task.interfaces)
+    assert len(listed) >= 100
+    assert len({mutant.name for mutant in listed}) == len(listed)
+    assert len({(mutant.path, mutant.source) for mutant in listed}) == len(listed)
     originals = {path: ast.unparse(ast.parse(data)) for path, data in reference.items()}
-    for mutant in found:
+    for mutant in listed:
         assert ast.unparse(ast.parse(mutant.source)) != originals[mutant.path], mutant.name
-    assert [each.name for each in mutants(reference, task.interfaces)] == [each.name for each in found]
+    assert [each.name for each in mutants(reference, task.interfaces)] == [each.name for each in listed]
 
 
 def test_the_nearest_name_is_for_lines_that_an_edit_made_stale() -> None:

@@ -92,10 +92,12 @@ def test_a_reference_that_is_too_slow_is_graded_once(tmp_path: Path, sandbox: Sa
     task = task_in(tmp_path, {"reference/answer.py": HANGS}, LIMITS)
     graded: list[None] = []
     with closing(CommonGrader(task, sandbox)) as common:
-        found = validate(named(task, "reference"), common, seeds=3, graded=lambda: graded.append(None))
+        validation = validate(named(task, "reference"), common, seeds=3, graded=lambda: graded.append(None))
         wrong = validate(named(task, "wrong"), common, seeds=3, graded=lambda: graded.append(None))
     assert len(graded) == 1
-    assert_line(found.problem, "the reference", "time limit", "`limits` in task.yaml", "the candidate is the reference")
+    assert_line(
+        validation.problem, "the reference", "time limit", "`limits` in task.yaml", "the candidate is the reference"
+    )
     assert "see validate[reference]" in wrong.problem
 
 
@@ -104,10 +106,10 @@ def test_a_failure_that_is_graded_again_is_no_other_seed(tmp_path: Path) -> None
     good, bad = Case(id="a", interface="a.f", outcome=Outcome.PASSED), failed("test_b")
     verdicts = [Verdict(seed=seed, cases=(case,)) for seed, case in ((1, good), (2, good), (3, bad), (3, good))]
     task = task_in(tmp_path, {"proofs/right/other/answer.py": FILES["reference/answer.py"]})
-    found = problem_of(task, named(task, "right"), Answer(name="right", targets={}), verdicts[2], verdicts)
-    assert found is not None
-    assert "(1 of 3 seeds; repeat" in found.text
-    assert_message(found.text, "right", "answer", "tests", "reference")
+    problem = problem_of(task, named(task, "right"), Answer(name="right", targets={}), verdicts[2], verdicts)
+    assert problem is not None
+    assert "(1 of 3 seeds; repeat" in problem.text
+    assert_message(problem.text, "right", "answer", "tests", "reference")
 
 
 MISUSE = "message\n\n>       assert candidate.f({x}) == 1\nE       _recode.HandleMisuse: {what}\n\ntests/test_a.py:{x}: HandleMisuse"
@@ -127,10 +129,10 @@ LIKE_RAISED = Exc(type="AttributeError", message="'float' has no x", frames=("a.
     ],
 )
 def test_cases_that_fail_alike_have_one_message(cases: list[Case], texts: int) -> None:
-    found = account(cases)
-    assert len(found) == texts
-    assert all(any(f"{case.id} (a.f)" in text for text in found) for case in cases)
-    assert cases[0].message in found[0]
+    paragraphs = account(cases)
+    assert len(paragraphs) == texts
+    assert all(any(f"{case.id} (a.f)" in text for text in paragraphs) for case in cases)
+    assert cases[0].message in paragraphs[0]
 
 
 def test_a_name_in_cases_that_no_hidden_test_has() -> None:

@@ -9,7 +9,7 @@ from tests.messages import assert_message
 
 
 @pytest.mark.parametrize(
-    ("call", "found"),
+    ("call", "unseeded_call"),
     [
         ("numpy.random.default_rng()", True),
         ("np.random.default_rng(None)", True),
@@ -23,10 +23,10 @@ from tests.messages import assert_message
         ("rng.normal()", False),
     ],
 )
-def test_a_generator_without_a_seed(call: str, found: bool) -> None:
+def test_a_generator_without_a_seed(call: str, unseeded_call: bool) -> None:
     lines = unseeded({"sub/test_a.py": f"import numpy as np\n\ndef test_a(candidate):\n    x = {call}.f()\n".encode()})
-    assert len(lines) == found
-    if found:
+    assert len(lines) == unseeded_call
+    if unseeded_call:
         assert_message(lines[0], "tests/sub/test_a.py:4:", "seed", "fixture rng")
 
 
