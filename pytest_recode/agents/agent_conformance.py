@@ -156,7 +156,7 @@ class _FaultyWorkspace:
 
 def _two_turns(kind: AgentKind, model: Model | None, sandbox: Sandbox, what: str) -> None:
     with SandboxWorkspace(sandbox, BRIEF, Environment(), Limits(command_seconds=20)) as workspace:
-        agent = _made(kind, model)
+        agent = _make(kind, model)
         for number, feedback in ((1, None), (2, FEEDBACK)):
             _move(agent, feedback, workspace, f"{what}, turn {number}")
             targets = workspace.targets()
@@ -164,7 +164,7 @@ def _two_turns(kind: AgentKind, model: Model | None, sandbox: Sandbox, what: str
 
 
 def _act(kind: AgentKind, model: Model, workspace: Workspace, what: str) -> None:
-    _move(_made(kind, model), None, workspace, what)
+    _move(_make(kind, model), None, workspace, what)
 
 
 def _move(agent: tuple[Agent, _Spent | None], feedback: Feedback | None, workspace: Workspace, what: str) -> None:
@@ -188,7 +188,7 @@ def _passes_on(kind: AgentKind, model: Model, workspace: _FaultyWorkspace, fault
     assert fault is not None
     what = type(fault).__name__
     try:
-        _made(kind, model)[0].act(BRIEF, None, workspace)
+        _make(kind, model)[0].act(BRIEF, None, workspace)
     except Exception as error:
         if error is fault:
             return
@@ -198,7 +198,7 @@ def _passes_on(kind: AgentKind, model: Model, workspace: _FaultyWorkspace, fault
         assert not met, f"{what} was swallowed: let it pass, so that the episode ends as an error"
 
 
-def _made(kind: AgentKind, model: Model | None) -> tuple[Agent, _Spent | None]:
+def _make(kind: AgentKind, model: Model | None) -> tuple[Agent, _Spent | None]:
     spent = _Spent(model) if model is not None else None
     context = AgentContext(
         model=spent,

@@ -255,20 +255,20 @@ def _entry(stored: Mapping[str, Any]) -> MemoryEntry:
     )
 
 
-def _given(call: ToolCall) -> Mapping[str, Any]:
+def _arguments(call: ToolCall) -> Mapping[str, Any]:
     """The arguments of a stored call: a JSON object."""
     given: Mapping[str, Any] = json.loads(call.arguments)
     return given
 
 
 def _lines(call: ToolCall) -> Iterator[str]:
-    return (f"{name}: {value}" for name, value in _given(call).items())
+    return (f"{name}: {value}" for name, value in _arguments(call).items())
 
 
 def _texts(message: Message) -> Iterator[str]:
     yield message.content
     for call in message.tool_calls:
-        yield from (value for value in _given(call).values() if isinstance(value, str))
+        yield from (value for value in _arguments(call).values() if isinstance(value, str))
 
 
 def _quote(entry: MemoryEntry) -> str:

@@ -286,11 +286,11 @@ _OF_ONE_EPISODE = ("--recode-model", "--recode-feedback")
 def _changed(recorded: Mapping[str, Any], now: Mapping[str, Any], ignored: Sequence[str]) -> str:
     """The options that differ, with the values of the recorded run and those of this one."""
     names = [name for name in now if name not in ignored and name in recorded and recorded[name] != now[name]]
-    pairs = [f"{_given(name, recorded[name])} and this run has {_given(name, now[name])}" for name in names]
+    pairs = [f"{_as_option(name, recorded[name])} and this run has {_as_option(name, now[name])}" for name in names]
     return "; ".join(pairs)
 
 
-def _given(name: str, value: Any) -> str:
+def _as_option(name: str, value: Any) -> str:
     """An option as on a command line."""
     if isinstance(value, list):
         return " ".join(f"{name}={each}" for each in value)

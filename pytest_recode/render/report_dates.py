@@ -16,7 +16,7 @@ def tables(snippets: Rows, own: Rows) -> dict[str, Callable[[], Table | None]]:
     of_recode_h = {row: attempts for row, attempts in own.items() if row.format == "recode-h"}
     return {
         **(
-            {"timeline": lambda: _timeline(_found(snippets)), "cutoffs": lambda: _cutoffs(_found(snippets))}
+            {"timeline": lambda: _timeline(_history(snippets)), "cutoffs": lambda: _cutoffs(_history(snippets))}
             if snippets
             else {}
         ),
@@ -24,7 +24,7 @@ def tables(snippets: Rows, own: Rows) -> dict[str, Callable[[], Table | None]]:
     }
 
 
-def _found(rows: Rows) -> Timeline:
+def _history(rows: Rows) -> Timeline:
     return timeline(attempt for attempts in rows.values() for attempt in attempts)
 
 

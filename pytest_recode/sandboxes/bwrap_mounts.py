@@ -57,7 +57,7 @@ def view(python: Interpreter, hide: Sequence[str]) -> MountOptions:
             covers.append(path)
             shown[path] = False
         elif path not in hidden and not above:
-            options += [*_made(path, shown), "--ro-bind", str(path), str(path)]
+            options += [*_parents(path, shown), "--ro-bind", str(path), str(path)]
             bound.append(path)
             shown[path] = True
     for needed in (python.executable, *python.libraries):
@@ -68,7 +68,7 @@ def view(python: Interpreter, hide: Sequence[str]) -> MountOptions:
         links.update({link: target for link, target in _links(path) if not _seen(link, shown)})
     for link, target in links.items():
         if link not in _SYSTEM:
-            options += [*_made(link, shown), "--symlink", target, str(link)]
+            options += [*_parents(link, shown), "--symlink", target, str(link)]
     for path in covers:
         options += ["--remount-ro", str(path)]
     return MountOptions(options=tuple(options), parts=tuple(bound))
@@ -93,7 +93,7 @@ def _seen(path: Path, shown: dict[Path, bool]) -> bool | None:
     return None if above is None else shown[above]
 
 
-def _made(path: Path, shown: dict[Path, bool]) -> list[str]:
+def _parents(path: Path, shown: dict[Path, bool]) -> list[str]:
     """Options that create the parent directories of `path`. bwrap itself would create them readable only for root."""
     above = [parent for parent in reversed(path.parents) if parent != Path("/") and not _seen(parent, shown)]
     return [option for parent in above if parent not in shown for option in ("--dir", str(parent))]

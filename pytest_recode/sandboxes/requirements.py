@@ -21,7 +21,7 @@ _OPTIONS = re.compile(r"\s--?\w.*")
 _WIDE = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}  # fmt: skip
 
 
-def wanted(path: Path, version: str = "") -> list[Requirement]:
+def requirements_in(path: Path, version: str = "") -> list[Requirement]:
     """The requirements in `path` for this platform and Python `version` ("3.12"; "" is that of this process).
 
     Options of pip, URLs and requirements for other platforms are ignored. Raises `UserError` if the file cannot be read.
@@ -77,7 +77,7 @@ def unmet(python: Interpreter, path: Path) -> tuple[tuple[Requirement, str], ...
     Reads the metadata in the directories that `python` imports from, without starting a process. Raises `UserError`.
     """
     failures = []
-    for requirement in wanted(path, python.version):
+    for requirement in requirements_in(path, python.version):
         versions = set(_versions(python, requirement.name))
         if not versions:
             failures.append((requirement, ""))

@@ -7,7 +7,7 @@ import time
 
 from pytest_recode.faults import SandboxError
 from pytest_recode.sandboxes import Sandbox
-from pytest_recode.sandboxes.requirements import wanted
+from pytest_recode.sandboxes.requirements import requirements_in
 from pytest_recode.sandboxes.shipping import program
 from pytest_recode.task import Task
 
@@ -23,7 +23,7 @@ def unmet(task: Task, sandbox: Sandbox) -> list[str]:
     path = task.environment.requirements
     if path is None:
         return []
-    requirements = wanted(path)
+    requirements = requirements_in(path)
     if not requirements:
         return []
     installed = _versions(task, sandbox, [requirement.name for requirement in requirements])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.faults import UserError
-from pytest_recode.sandboxes.requirements import wanted
+from pytest_recode.sandboxes.requirements import requirements_in
 from tests.messages import assert_message
 
 
@@ -27,7 +27,7 @@ from tests.messages import assert_message
 def test_lines_that_pip_accepts(tmp_path: Path, data: bytes, names: list[str]) -> None:
     path = tmp_path / "requirements.txt"
     path.write_bytes(data)
-    assert [str(each) for each in wanted(path)] == names
+    assert [str(each) for each in requirements_in(path)] == names
 
 
 @pytest.mark.parametrize("data", ["numpy\n# café\n".encode("latin-1"), b"\xff\xfen", b"# coding: nonsense\nnumpy\n"])
@@ -35,5 +35,5 @@ def test_a_file_that_cannot_be_decoded(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "requirements.txt"
     path.write_bytes(data)
     with pytest.raises(UserError) as caught:
-        wanted(path)
+        requirements_in(path)
     assert_message(str(caught.value), str(path), "cannot be decoded", "save it as UTF-8", "coding: latin-1")

@@ -191,7 +191,7 @@ class Plugin:
             return
         self._next_run()
         if not self.several:
-            session.items = self._wanted(session.items)
+            session.items = self._selected(session.items)
             yield
             return
         before = left_behind.remains()
@@ -217,7 +217,7 @@ class Plugin:
         status = 1
         try:
             self.link.after_fork()
-            session.items = self._wanted(session.items)
+            session.items = self._selected(session.items)
             try:
                 _hooks_of("main", session).pytest_runtestloop(session=session)
             except (pytest.exit.Exception, session.Interrupted, session.Failed, KeyboardInterrupt):
@@ -229,7 +229,7 @@ class Plugin:
         finally:
             os._exit(status)
 
-    def _wanted(self, items: list[pytest.Item]) -> list[pytest.Item]:
+    def _selected(self, items: list[pytest.Item]) -> list[pytest.Item]:
         only = self.run["only"]
         if only is None:
             return items

@@ -164,7 +164,7 @@ class _Workspace:
         return True
 
     def op_grep(self, pattern: str, path: str) -> list[str]:
-        return self._in_fork(lambda: self._found(pattern, path))
+        return self._in_fork(lambda: self._grep(pattern, path))
 
     def _in_fork(self, look: Callable[[], list[str]]) -> list[str]:
         """Call `look` in a process of its own, because a pattern may take any time or memory."""
@@ -187,7 +187,7 @@ class _Workspace:
         except MemoryError:
             return b'["refused", "it takes more memory than there is"]'
 
-    def _found(self, pattern: str, path: str) -> list[str]:
+    def _grep(self, pattern: str, path: str) -> list[str]:
         with _Guard(path):
             return self._lines_found(pattern, path)
 
