@@ -50,11 +50,11 @@ def main() -> None:
         run = ("--recode-agent=reference", "--recode-sandbox=bubblewrap", "--recode-turns=1")
         few = cost(pytest_command(*run, f"--recode-attempts={WARM}", "--recode-out=few", "trivial"), here)
         all_ = cost(pytest_command(*run, f"--recode-attempts={WARM + EPISODES}", "--recode-out=all", "trivial"), here)
-        each = (all_.wall - few.wall) / EPISODES
+        episode = (all_.wall - few.wall) / EPISODES
         start = sandboxes()
-        print(f"an episode               {1000 * each:6.1f} ms")
+        print(f"an episode               {1000 * episode:6.1f} ms")
         print(f"its three sandboxes      {1000 * start:6.1f} ms")
-        print(f"over the sandboxes       {1000 * (each - start):6.1f} ms   (goal: 30)")
+        print(f"over the sandboxes       {1000 * (episode - start):6.1f} ms   (goal: 30)")
         (here / "rss_plugin.py").write_text(RSS)
         cost(
             pytest_command(

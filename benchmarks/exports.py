@@ -34,7 +34,7 @@ def main() -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Sink)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     places = {"inspect": "logs", "atif": "trajectories", "otel": f"http://127.0.0.1:{server.server_port}"}
-    found = {}
+    costs = {}
     with tempfile.TemporaryDirectory() as directory:
         place = Path(directory)
         several = played(place / "several", *LEVELS)
@@ -44,8 +44,8 @@ def main() -> None:
             print(f"{number} episodes, {size:.0f} MB of transcripts", flush=True)
             for name, output in places.items():
                 to = output if name == "otel" else f"{output}-{number}"
-                found[f"{name}, {number}"] = cost([*command, str(run), "--to", name, "-o", to], place)
-        show(found)
+                costs[f"{name}, {number}"] = cost([*command, str(run), "--to", name, "-o", to], place)
+        show(costs)
 
 
 if __name__ == "__main__":

@@ -99,10 +99,10 @@ class Memory:
                 continue
             parents[int(path.parent.name)] = int(fields[1])
             seconds[int(path.parent.name)] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        below, found = {root}, {root}
-        while found:
-            found = {pid for pid, parent in parents.items() if parent in found} - below
-            below |= found
+        below, children = {root}, {root}
+        while children:
+            children = {pid for pid, parent in parents.items() if parent in children} - below
+            below |= children
         now = {pid: pss for pid in below if (pss := _pss(pid))}
         self.of.update(now)
         self.seconds.update({pid: seconds[pid] for pid in now})
@@ -116,7 +116,7 @@ class Memory:
             kinds: dict[str, list[int]] = {}
             for pid, pss in now.items():
                 kinds.setdefault(self.kind(pid), []).append(pss)
-            self.kinds = {kind: (sum(found) / 1024, len(found)) for kind, found in kinds.items()}
+            self.kinds = {kind: (sum(sizes) / 1024, len(sizes)) for kind, sizes in kinds.items()}
 
     def kind(self, pid: int) -> str:
         command = self.commands.get(pid, "")

@@ -70,11 +70,11 @@ def growth(here: Path, command: list[str]) -> dict[str, float]:
         check=True,
         capture_output=True,
     )
-    found: dict[str, list[float]] = {}
+    rates: dict[str, list[float]] = {}
     for path in points.iterdir():
         (first, before), *_, (last, after) = json.loads(path.read_text())
-        found.setdefault(path.name.rstrip("0123456789"), []).append((after - before) / (last - first))
-    return {name: sum(each) / len(each) for name, each in found.items()}
+        rates.setdefault(path.name.rstrip("0123456789"), []).append((after - before) / (last - first))
+    return {name: sum(values) / len(values) for name, values in rates.items()}
 
 
 def main() -> None:

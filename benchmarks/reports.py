@@ -20,8 +20,8 @@ MODELS = ("--recode-model=sim/novice", "--recode-model=sim/graduate")
 LEVELS = ("--recode-feedback=L0", "--recode-feedback=L2", "--recode-feedback=L4", "--recode-turns=4")
 
 
-def played(out: Path, *given: str) -> Path:
-    command = pytest_command("tasks", *MODELS, *given, "-n", "2", "--recode-seed=3", f"--recode-out={out}")
+def played(out: Path, *options: str) -> Path:
+    command = pytest_command("tasks", *MODELS, *options, "-n", "2", "--recode-seed=3", f"--recode-out={out}")
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if not (out / "results.jsonl").is_file():
         sys.exit(done.stdout + done.stderr)
@@ -61,13 +61,13 @@ def main() -> None:
         print("results.jsonl:", ", ".join(f"{name} {size:.1f} MB" for name, size in sizes.items()))
         # The first call compiles and fills the caches of the file system
         cost([*command, "show", str(whole), one], place)
-        found = {
+        costs = {
             "report, one turn each": cost([*command, "report", str(short)], place),
             "report, up to four turns": cost([*command, "report", str(long)], place),
             "html": cost([*command, "html", str(whole), "-o", "report.html"], place),
             "show": cost([*command, "show", str(whole), one], place),
         }
-        show(found)
+        show(costs)
 
 
 if __name__ == "__main__":

@@ -109,18 +109,18 @@ def main() -> None:
         print(
             f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start; {len(args.papers)} papers", flush=True
         )
-        theirs, ours = [], []
+        upstream_runs, own_runs = [], []
         for number in range(args.rounds):
-            theirs.append(upstream(copy, args.python, args.papers))
-            show("upstream's PSet.test_all", theirs[-1])
+            upstream_runs.append(upstream(copy, args.python, args.papers))
+            show("upstream's PSet.test_all", upstream_runs[-1])
             selected = " or ".join(f"recode(paper={paper!r})" for paper in args.papers)
-            ours.append(project(args, here, f"all{number}", "-m", selected, "-n", str(args.workers), fine=(0, 1)))
-            show(f"pytest-recode, -n {args.workers}", ours[-1])
-        seconds = [statistics.median(run.seconds for run in runs) for runs in (theirs, ours)]
+            own_runs.append(project(args, here, f"all{number}", "-m", selected, "-n", str(args.workers), fine=(0, 1)))
+            show(f"pytest-recode, -n {args.workers}", own_runs[-1])
+        seconds = [statistics.median(run.seconds for run in runs) for runs in (upstream_runs, own_runs)]
         print(
             f"ratio {seconds[0] / seconds[1]:.1f}; for all papers: at most {GOALS['seconds']} s and {GOALS['MiB']} MiB"
         )
-        agreed = [agree(*pair) for pair in zip(theirs, ours, strict=True)]
+        agreed = [agree(*pair) for pair in zip(upstream_runs, own_runs, strict=True)]
         cold(args, here, copy)
     sys.exit(0 if all(agreed) else 1)
 
@@ -183,10 +183,10 @@ def project(args: argparse.Namespace, here: Path, out: str, *selection: str, fin
     return Run(seconds, mib, verdicts)
 
 
-def agree(theirs: Run, ours: Run) -> bool:
+def agree(upstream_run: Run, own: Run) -> bool:
     pairs = {
-        key: (theirs.verdicts.get(key, "not run"), ours.verdicts.get(key, "not run"))
-        for key in sorted(theirs.verdicts.keys() | ours.verdicts.keys())
+        key: (upstream_run.verdicts.get(key, "not run"), own.verdicts.get(key, "not run"))
+        for key in sorted(upstream_run.verdicts.keys() | own.verdicts.keys())
     }
     apart = {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
     solved = sum(pair == ("solved", "solved") for pair in pairs.values())

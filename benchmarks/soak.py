@@ -51,28 +51,28 @@ class Soak:
             self.process = subprocess.Popen(command, cwd=self.place, stdout=output, stderr=output, env=environ)
 
     def processes(self, word: str = "") -> list[int]:
-        found = []
+        pids = []
         for path in Path("/proc").glob("[0-9]*"):
             try:
                 if self.mark.encode() in (path / "environ").read_bytes():
                     command = (path / "cmdline").read_bytes().decode()
-                    found += [int(path.name)] if word in command and command else []
+                    pids += [int(path.name)] if word in command and command else []
             except (OSError, ProcessLookupError):
                 continue
-        return sorted(found)
+        return sorted(pids)
 
     def sandboxes(self, of: int | None = None) -> list[int]:
         """Processes of sandboxes: the children of process `of`, or all of this interpreter. Their environment is bare and has no mark."""
-        words, found = (LOADER, sys.executable.encode()), []
+        words, pids = (LOADER, sys.executable.encode()), []
         for path in Path("/proc").glob("[0-9]*"):
             try:
                 parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
                 command = (path / "cmdline").read_bytes()
                 if all(word in command for word in words) and of in {None, parent}:
-                    found.append(int(path.name))
+                    pids.append(int(path.name))
             except (OSError, ProcessLookupError):
                 continue
-        return sorted(found)
+        return sorted(pids)
 
     def sandbox_killed(self, controller: int) -> None:
         if pids := self.sandboxes(controller):
@@ -130,14 +130,14 @@ def main() -> None:
     parser.add_argument("--every", type=float, default=30.0)
     parser.add_argument("--workers", type=int, default=16)
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    random.seed(given.seed)
+    options = parser.parse_args()
+    random.seed(options.seed)
     happened: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="soak-") as name, provider("--seconds=2", "--turns=3") as url:
         place = Path(name)
         (place / "tmp").mkdir()
-        tasks(place, given.episodes)
-        soak = Soak(place, url, given.workers)
+        tasks(place, options.episodes)
+        soak = Soak(place, url, options.workers)
         finished = False
         begun = time.monotonic()
         while not finished:
@@ -147,7 +147,7 @@ def main() -> None:
             over = threading.Event()
 
             def disturb(over: threading.Event = over) -> None:
-                while not over.wait(given.every):
+                while not over.wait(options.every):
                     fault = random.choice(list(soak.faults()))
                     happened[fault] += 1
                     print(f"{time.monotonic() - begun:6.0f} s: {fault}", flush=True)
@@ -159,16 +159,16 @@ def main() -> None:
             if process.returncode == pytest.ExitCode.USAGE_ERROR:
                 sys.exit((place / f"run-{soak.runs}.txt").read_text())
             ended(soak)
-            found = results(place / "out")
-            outcomes = Counter(record["outcome"] for record in found)
+            records = results(place / "out")
+            outcomes = Counter(record["outcome"] for record in records)
             print(
                 f"{time.monotonic() - begun:6.0f} s: run {soak.runs} ended with {process.returncode}: {dict(outcomes)}",
                 flush=True,
             )
-            finished = outcomes.keys() == {"solved"} and len(found) == given.episodes
-        check(soak, given.episodes, requests(url))
+            finished = outcomes.keys() == {"solved"} and len(records) == options.episodes
+        check(soak, options.episodes, requests(url))
         print(
-            f"{given.episodes} episodes solved in {soak.runs} runs and {time.monotonic() - begun:.0f} s; {dict(happened)}"
+            f"{options.episodes} episodes solved in {soak.runs} runs and {time.monotonic() - begun:.0f} s; {dict(happened)}"
         )
 
 

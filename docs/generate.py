@@ -123,14 +123,14 @@ def _validation_fields() -> str:
 
 def _fields(schema: Schema, root: Schema, prefix: str = "") -> Iterator[tuple[str, str, str, str]]:
     """A row for each property at every depth: its path, type, whether it is required, its description."""
-    for name, found in schema.get("properties", {}).items():
-        each = {**_resolved(found, root), **found}
+    for name, entry in schema.get("properties", {}).items():
+        fields = {**_resolved(entry, root), **entry}
         path = f"{prefix}{name}"
         required = "yes" if name in schema.get("required", ()) else ""
-        yield f"`{path}`", _type(each, root), required, each.get("description", "")
-        yield from _fields(each, root, f"{path}.")
-        if "items" in each:
-            yield from _fields(_resolved(each["items"], root), root, f"{path}[].")
+        yield f"`{path}`", _type(fields, root), required, fields.get("description", "")
+        yield from _fields(fields, root, f"{path}.")
+        if "items" in fields:
+            yield from _fields(_resolved(fields["items"], root), root, f"{path}[].")
 
 
 def _resolved(schema: Schema, root: Schema) -> Schema:
@@ -293,18 +293,18 @@ def _first_paragraph(path: Path) -> str:
 
 def _report_tables() -> list[dict[str, Any]]:
     """All tables with their columns, from reports of example runs; `code` from its columns, without a row."""
-    found: dict[str, dict[str, Any]] = {}
+    by_name: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory() as place:
         for files in _examples(Path(place)):
             with contextlib.redirect_stdout(io.StringIO()) as printed:
                 assert cli.main(["report", *map(str, files), "--format=json"]) == 0
-            for each in json.loads(printed.getvalue())["tables"]:
-                first = found.setdefault(each["name"], {**each, "columns": []})
+            for table in json.loads(printed.getvalue())["tables"]:
+                first = by_name.setdefault(table["name"], {**table, "columns": []})
                 known = {column["key"] for column in first["columns"]}
-                first["columns"] += [column for column in each["columns"] if column["key"] not in known]
+                first["columns"] += [column for column in table["columns"] if column["key"] not in known]
     code = report_code.table({}, lambda _: None, known={}, bert=lambda _: [])
     columns = [{"key": each.key, "head": each.head, "kind": each.kind} for each in code.columns]
-    return [*found.values(), {"name": code.name, "title": code.title, "columns": columns}]
+    return [*by_name.values(), {"name": code.name, "title": code.title, "columns": columns}]
 
 
 def _examples(place: Path) -> Iterator[list[Path]]:

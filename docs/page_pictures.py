@@ -40,12 +40,12 @@ def main() -> None:
         report = place / "report.html"
         command = [sys.executable, "-m", "pytest_recode.cli", "html", str(place / "levels"), "-o", str(report)]
         subprocess.run(command, check=True)
-        found = re.search(rf'<h1 id="(e\d+)-head">{re.escape(EPISODE)}', report.read_text("utf-8"))
-        if found is None:
+        heading = re.search(rf'<h1 id="(e\d+)-head">{re.escape(EPISODE)}', report.read_text("utf-8"))
+        if heading is None:
             sys.exit(f"the report has no episode {EPISODE}")
         PICTURES.mkdir(exist_ok=True)
         take(report, "overview", PICTURES / "overview.png")
-        take(report, found[1], PICTURES / "episode.png")
+        take(report, heading[1], PICTURES / "episode.png")
 
 
 def take(report: Path, anchor: str, picture: Path) -> None:

@@ -47,20 +47,20 @@ def shown(command: str, *more: str) -> str:
     """What a terminal of `WIDTH` characters gets."""
     program, *arguments = shlex.split(command)
     module = {"pytest": "pytest", "pytest-recode": "pytest_recode.cli"}[program]
-    ours, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (60, WIDTH))
+    screen, terminal = pty.openpty()
+    termios.tcsetwinsize(terminal, (60, WIDTH))
     environment = {"PATH": "/usr/bin:/bin", "TERM": "xterm-256color", "PYTHONPATH": str(Path.cwd())}
     process = subprocess.Popen(
-        [sys.executable, "-m", module, *arguments, *more], stdout=theirs, stderr=theirs, env=environment
+        [sys.executable, "-m", module, *arguments, *more], stdout=terminal, stderr=terminal, env=environment
     )
-    os.close(theirs)
+    os.close(terminal)
     data = b""
     try:
-        while part := os.read(ours, 65536):
+        while part := os.read(screen, 65536):
             data += part
     except OSError:  # the other side is closed
         pass
-    os.close(ours)
+    os.close(screen)
     process.wait()
     # of a line that was written again, the last text
     return "\n".join(line.rpartition("\r")[2] for line in data.decode().replace("\r\n", "\n").split("\n"))
