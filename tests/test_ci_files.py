@@ -108,6 +108,7 @@ def in_jenkins_words(path: Path) -> None:
         assert set(element.attrib) <= attributes
 
 
+@pytest.mark.slow
 @both
 def test_it_is_valid_for_its_system(name: str) -> None:
     schema, *more = SCHEMAS[name]

@@ -561,6 +561,7 @@ def test_a_misspelt_command_gets_a_suggestion(command: Command, tmp_path: Path) 
     assert "did you mean" not in done.stderr
 
 
+@pytest.mark.slow
 def test_without_a_run_it_is_the_latest_one(project: Path, command: Command) -> None:
     (project / "recode-out").mkdir()
     (project / "run").rename(project / "recode-out/first")

@@ -26,6 +26,7 @@ def validate(quick_python: tuple[str, ...], place: Path, task: str) -> subproces
     )
 
 
+@pytest.mark.slow
 def test_a_draft_has_what_a_task_needs_and_validates(
     command: Command, quick_python: tuple[str, ...], tmp_path: Path
 ) -> None:
@@ -86,6 +87,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow
 def test_what_cannot_be_cut_is_reported_with_its_place(
     command: Command, quick_python: tuple[str, ...], tmp_path: Path
 ) -> None:
@@ -119,6 +121,7 @@ def test_nothing_is_written_if_nothing_can_be_cut(command: Command, tmp_path: Pa
     assert not (tmp_path / "tasks").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("files", "words"),
     [
@@ -135,7 +138,6 @@ def test_nothing_is_written_if_nothing_can_be_cut(command: Command, tmp_path: Pa
         ),
     ],
 )
-@pytest.mark.mostly_slow
 def test_code_is_not_copied_without_a_permissive_licence(
     command: Command, tmp_path: Path, files: dict[str, str | None], words: tuple[str, ...]
 ) -> None:

@@ -193,8 +193,8 @@ def test_the_readme_has_commands() -> None:
     assert len([page for page, _ in commands() if page == "README.md"]) >= 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "command"), [each for each in commands() if each[0] != "records.md"])
-@pytest.mark.mostly_slow
 def test_a_printed_command_is_taken(page: str, command: str, tmp_path: Path, quick_python: tuple[str, ...]) -> None:
     """As printed, on the bundled tasks, up to the point where a model would be asked."""
     example = re.search(

@@ -51,6 +51,7 @@ def outcomes(done: subprocess.CompletedProcess[str]) -> str:
     return re.sub(r" in [\d.]+s.*", "", done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "with_it", "without"),
     [
@@ -70,6 +71,7 @@ def test_without_the_recipe_hidden_tests_would_be_collected(run: Run, suite: Pat
     assert run(*ABSENT).returncode == pytest.ExitCode.INTERRUPTED
 
 
+@pytest.mark.slow
 def test_the_line_for_colleagues_without_the_package(run: Run, suite: Path) -> None:
     (suite / "benchmarks/conftest.py").write_text(blocks("python")[1])
     assert outcomes(run()) == "1 passed, 1 skipped"

@@ -32,6 +32,7 @@ def scripts(job: str) -> list[str]:
     return [step["run"] for step in JOBS[job]["steps"] if "pytest" in step.get("run", "") and "pip" not in step["run"]]
 
 
+@pytest.mark.slow
 def test_it_is_valid_for_its_system() -> None:
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema=vendor.github-workflows", FILE]
     subprocess.run(command, check=True)

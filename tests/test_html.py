@@ -221,6 +221,7 @@ def test_equal_runs_give_equal_files(played: Path, tmp_path: Path, command: Comm
             assert ElementTree.fromstring(data).find("{http://www.w3.org/2000/svg}title") is not None
 
 
+@pytest.mark.slow
 def test_what_must_not_be_shared_is_removed_and_the_page_says_so(project: Path, page: Page, command: Command) -> None:
     place, before = project, page.text
     page = page_of(place, command, "--without=tests,reference", "--without=prompts")
@@ -315,6 +316,7 @@ def test_tests_that_feedback_quotes_are_removed(project: Path, command: Command)
     assert quoted not in page_of(project, command, "--without=tests").text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -332,6 +334,7 @@ def test_an_episode_without_a_readable_transcript(
     assert reason in text
 
 
+@pytest.mark.slow
 def test_a_record_cannot_name_a_file_outside_of_its_run(project: Path, command: Command) -> None:
     private = project / "private.jsonl"
     shutil.copy(transcripts(project)[0], private)
@@ -342,6 +345,7 @@ def test_a_record_cannot_name_a_file_outside_of_its_run(project: Path, command: 
     assert page_of(project, command).text.count("is not a file of the run") == 2
 
 
+@pytest.mark.slow
 def test_a_large_report_is_a_directory(played: Path) -> None:
     own = rows_of([played / "run"]).own
     without = Without(tests=True)
@@ -401,6 +405,7 @@ def test_a_line_ends_at_its_limit_on_turns(played: Path) -> None:
     assert known == [[1, 2], [1, 2, 3, 4]]
 
 
+@pytest.mark.slow
 def test_many_rows_have_panels_with_intervals_and_short_sentences(played: Path) -> None:
     own = rows_of([played / "run"]).own
     many = {
@@ -440,6 +445,7 @@ def overview(place: Path, *records: dict[str, Any]) -> Page:
     return Page(files(build.report(own, found, [], [], [], without), [])["index.html"])
 
 
+@pytest.mark.slow
 def test_a_cell_has_the_result_of_each_attempt(tmp_path: Path) -> None:
     page = overview(
         tmp_path,
@@ -510,6 +516,7 @@ def test_the_overview_says_what_was_looked_for_and_not_found(tmp_path: Path) -> 
     assert "errors" not in names
 
 
+@pytest.mark.slow
 def test_a_note_names_the_run_without_its_path(tmp_path: Path, command: Command) -> None:
     directory = samples.run(tmp_path / "private" / "mine", [samples.record("a", (4,))])
     (directory / "unreadable.jsonl").write_text(json.dumps({"task": "broken"}) + "\n")
@@ -520,6 +527,7 @@ def test_a_note_names_the_run_without_its_path(tmp_path: Path, command: Command)
     assert "private" not in text
 
 
+@pytest.mark.slow
 def test_pairs_of_tasks_with_attempts(tmp_path: Path) -> None:
     """A task that one row solved in both attempts and the other in one shows the attempt in which they differ."""
     records = [
@@ -572,6 +580,7 @@ def test_a_note_on_costs_needs_a_column_of_costs(tmp_path: Path) -> None:
     assert "no cost is shown" in text
 
 
+@pytest.mark.slow
 def test_without_cost_and_tokens_there_is_no_figure_of_costs(tmp_path: Path, command: Command) -> None:
     free = {"prompt_tokens": 0, "completion_tokens": 0, "cost_usd": 0.0}
     person = samples.record("a", (4,), model=None, agent="person", usage=free)
@@ -722,6 +731,7 @@ def assert_harmless(page: Page, title: str) -> None:
     assert page.own["title"] == [title]
 
 
+@pytest.mark.slow
 def test_hostile_records_stay_text(project: Path, command: Command) -> None:
     poison(project)
     page = page_of(project, command)
@@ -735,6 +745,7 @@ def test_hostile_records_stay_text(project: Path, command: Command) -> None:
     assert cells == []  # a spreadsheet would compute them
 
 
+@pytest.mark.slow
 def test_hostile_names_in_figures(project: Path) -> None:
     poison(project)
     own = rows_of([project / "run"]).own
@@ -763,6 +774,7 @@ def test_tables_of_episodes_that_were_read_are_those_of_their_files(project: Pat
         assert of_episodes[name]() == of_files[name]() is not None
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 def test_each_transcript_is_read_once(project: Path) -> None:
     command = [sys.executable, "-m", "pytest_recode.cli", "html", "run", "-o", "report.html"]
@@ -833,6 +845,7 @@ def test_a_script_that_got_into_the_page_does_not_run(project: Path, command: Co
     assert Page(dom(path)).own["title"] == ["pwned"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "subject", "step"),
     [

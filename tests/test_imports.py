@@ -197,6 +197,7 @@ def circles(graph: Mapping[str, frozenset[str]]) -> list[list[str]]:
     return list(shortest.values())
 
 
+@pytest.mark.slow
 def test_no_module_imports_itself_by_way_of_others() -> None:
     assert not (found := circles(import_graph(PACKAGE))), "\n".join(" -> ".join(circle) for circle in found)
 

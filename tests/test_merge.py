@@ -155,6 +155,7 @@ def test_a_report_on_a_merged_run_has_the_same_numbers(project: Path, merge: Mer
     assert reports["all"] == reports["whole"]
 
 
+@pytest.mark.slow
 def test_a_complete_merged_run_is_resumed_without_playing(project: Path, merge: Merge, pytest_in: Session) -> None:
     merge(project)
     before = records(project / "all")
@@ -175,6 +176,7 @@ def test_a_new_task_is_played_by_the_merged_run(project: Path, merge: Merge, pyt
     assert [record["task"] for record in records(project / "all")[6:]] == ["four", "four"]
 
 
+@pytest.mark.slow
 def test_stored_turns_of_a_merged_run_are_replayed(project: Path, merge: Merge, quick_python: Any) -> None:
     merge(project)
     items = {}
@@ -227,6 +229,7 @@ def shard_of(project: Path, task: str) -> Path:
     return found
 
 
+@pytest.mark.slow
 def test_a_missing_shard_is_told_and_played_by_the_resumed_run(project: Path, merge: Merge, pytest_in: Session) -> None:
     lost = shard_of(project, "two")
     shutil.rmtree(lost)
@@ -243,6 +246,7 @@ def test_a_missing_shard_is_told_and_played_by_the_resumed_run(project: Path, me
     assert by_id(project / "all") == by_id(project / "whole")
 
 
+@pytest.mark.slow
 def test_what_a_shard_left_undone_is_told_and_played(project: Path, merge: Merge, pytest_in: Session) -> None:
     """One episode was cut off after its first turn, one was never started, one ended with an error."""
     cut, unplayed, broken = (shard_of(project, task) for task in TASKS)
@@ -533,6 +537,7 @@ def test_other_directories_are_refused(
     assert not (project / "more").exists()
 
 
+@pytest.mark.slow
 def test_nothing_is_overwritten(project: Path, merge: Merge) -> None:
     (project / "empty").mkdir()
     assert merge(project, *project.glob("shard-*"), "--out=empty").returncode == 0

@@ -26,6 +26,7 @@ def run(quick_python: tuple[str, ...], tmp_path: Path) -> Run:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("checks", "kinds"),
     [

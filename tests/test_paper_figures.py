@@ -96,6 +96,7 @@ def levels(tmp_path: Path) -> Path:
     )
 
 
+@pytest.mark.slow
 def test_recode_h_has_the_curves_of_its_paper(levels: Path) -> None:
     figures = drawn(levels)
     published_names = {f"{model} (published)" for model in published.SOLVED}
@@ -116,6 +117,7 @@ def test_recode_h_has_the_curves_of_its_paper(levels: Path) -> None:
         )
 
 
+@pytest.mark.slow
 def test_the_page_has_them(levels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["html", str(levels), "-o", str(tmp_path / "report.html")]) == 0
     page = (tmp_path / "report.html").read_text()

@@ -48,6 +48,7 @@ def tables(text: str) -> list[dict[str, Any]]:
     return rows
 
 
+@pytest.mark.slow
 def test_of_tasks_alone(command: Command, place: Path) -> None:
     done = command(place, "power", "--tasks", "tasks")
     assert done.returncode == 0, done.stderr
@@ -78,6 +79,7 @@ def test_several_numbers_of_attempts(command: Command, place: Path) -> None:
     assert [row["attempts"] for row in tables(done.stdout)] == [1, 3]
 
 
+@pytest.mark.slow
 def test_points_ask_for_the_smallest_number_of_attempts(command: Command, place: Path) -> None:
     points = smallest(task_set(dict.fromkeys(NAMES), {}), 3)
     assert points is not None
@@ -115,6 +117,7 @@ def test_recorded_runs_give_difficulties_and_costs(command: Command, place: Path
     assert [row["points"] for row in tables(both.stdout)] != [row["points"] for row in tables(alone.stdout)]
 
 
+@pytest.mark.slow
 def test_simulated_and_published_episodes_have_no_cost(command: Command, tmp_path: Path) -> None:
     run(tmp_path / "sim", episodes(["a", "b", "c", "d", "e", "f", "g"], model="sim/expert", simulated=True))
     done = command(tmp_path, "power", "--runs", "sim")
@@ -210,6 +213,7 @@ def test_what_is_left_out_is_said(command: Command, place: Path) -> None:
     assert_line(done.stdout, "difficulties", "12 recorded episodes")
 
 
+@pytest.mark.slow
 def test_no_text_of_a_run_reaches_the_terminal_as_it_is(command: Command, tmp_path: Path) -> None:
     run(tmp_path / "run", episodes([f"t{number}" for number in range(6)], model="gpt\x1b[31m\n5"))
     for form in ("text", "markdown", "json"):
@@ -227,6 +231,7 @@ def commands() -> list[tuple[str, str]]:
     return lines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "line"), commands())
 def test_a_printed_command_works(command: Command, place: Path, page: str, line: str) -> None:
     done = command(place, *shlex.split(line, comments=True)[1:])
@@ -258,6 +263,7 @@ def test_the_figures_of_the_subset_quick_are_current(command: Command, place: Pa
     assert f"Only a difference of {rows[2].split('|')[3].strip()} points is found" in section
 
 
+@pytest.mark.slow
 def test_the_table_of_tasks_and_attempts_is_current() -> None:
     text = page("how-to/compare-models.md")
     for count in (8, 20, 50, 100, 200):

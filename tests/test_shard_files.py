@@ -46,6 +46,7 @@ def container(name: str) -> dict[str, Any]:
     return dict(found)
 
 
+@pytest.mark.slow
 def test_the_workflow_is_valid() -> None:
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema=vendor.github-workflows", FILES / GITHUB]
     subprocess.run(command, check=True)

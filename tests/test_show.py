@@ -172,6 +172,7 @@ def completions(place: Path, *words: str) -> list[str]:
     return [row.strip().replace("\\", "") for row in done.stdout.splitlines() if row]
 
 
+@pytest.mark.slow
 def test_a_shell_completes_tasks_and_ids(project: Path) -> None:
     ids = [f"tasks/{task}/task.yaml::episode[{MODEL}-L0]" for task in ("one", "two")]
     run = "recode-out/first"

@@ -78,6 +78,7 @@ def imported(tree: ast.Module, path: str) -> set[str]:
 # what a task consists of
 
 
+@pytest.mark.slow
 def test_each_domain_has_tasks() -> None:
     domains = Counter(read(manifest)[0].domain for manifest in MANIFESTS)
     assert domains.keys() == {"ml", "nlp", "cv", "science"}
@@ -150,7 +151,7 @@ def test_the_feedback_is_complete(manifest: Path) -> None:
 # what solves it
 
 
-@pytest.mark.mostly_slow
+@pytest.mark.slow
 @each_task
 def test_the_reference_solves_it_whatever_the_seed(manifest: Path, sandbox: Sandbox) -> None:
     task, parts = read(manifest)
@@ -180,8 +181,8 @@ def laid_in(task: Task, parts: Parts, change: Callable[[str, list[ast.stmt], int
     return {path: ast.unparse(ast.fix_missing_locations(tree)).encode() for path, tree in trees.items()}
 
 
+@pytest.mark.slow
 @each_task
-@pytest.mark.mostly_slow
 def test_the_corrections_of_the_feedback_repair_every_interface(manifest: Path, sandbox: Sandbox) -> None:
     task, parts = read(manifest)
     assert parts.feedback is not None
@@ -197,8 +198,8 @@ def test_the_corrections_of_the_feedback_repair_every_interface(manifest: Path, 
 # what does not
 
 
+@pytest.mark.slow
 @each_task
-@pytest.mark.mostly_slow
 def test_the_untouched_repository_passes_no_case(manifest: Path, sandbox: Sandbox) -> None:
     task, parts = read(manifest)
     untouched = {path: parts.repo[path] for path in task.targets if path in parts.repo}
@@ -272,8 +273,8 @@ def lazy(task: Task, parts: Parts, way: str) -> Files:
     return files
 
 
+@pytest.mark.slow
 @each_task
-@pytest.mark.mostly_slow
 def test_a_lazy_candidate_does_not_solve_it(manifest: Path, sandbox: Sandbox) -> None:
     """In one grader, which takes less than half of the time; it is believed because the reference passes in it."""
     task, parts = read(manifest)
@@ -287,6 +288,7 @@ def test_a_lazy_candidate_does_not_solve_it(manifest: Path, sandbox: Sandbox) ->
             assert way != "None" or verdict.passed == 0
 
 
+@pytest.mark.slow
 def test_no_brief_has_code_of_the_reference_or_the_tests() -> None:
     found = {manifest.parent.name: brief_findings(*read(manifest)) for manifest in MANIFESTS}
     assert {task: each for task, each in found.items() if any(each)} == {}
@@ -299,7 +301,7 @@ SHARES = 3
 """Tests of a task share its wrong answers, so that workers can. Each grades the reference twice before its share."""
 
 
-@pytest.mark.mostly_slow  # the right answers of two tasks, and a share of the wrong ones of four
+@pytest.mark.slow
 @each_task
 @pytest.mark.parametrize(("name", "share"), [("right", 0), *(("wrong", share) for share in range(SHARES))])
 def test_right_answers_pass_and_wrong_ones_fail_in_a_case_about_their_requirement(
@@ -336,7 +338,7 @@ def test_the_page_of_the_bundled_tasks_counts_their_answers(manifest: Path) -> N
     assert [int(cell) for cell in row_of(manifest)[1:3]] == found == [len(right), len(wrong)]
 
 
-@pytest.mark.mostly_slow
+@pytest.mark.slow
 @each_task
 def test_the_page_of_the_bundled_tasks_counts_their_mutants(manifest: Path) -> None:
     task, parts = read(manifest)

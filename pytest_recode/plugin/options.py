@@ -76,7 +76,8 @@ def check_names(parser: pytest.Parser, args: Sequence[str]) -> None:
 def check_ini_names(config: pytest.Config) -> None:
     """The same for a key of the ini file, which pytest itself only warns of, or ignores."""
     known = [option.ini for option in OPTIONS.values()]
-    for key in config.inicfg:
+    # pytest has no public way to list the keys: 9.1 deprecates `inicfg` for `getini`, which needs a name
+    for key in config._inicfg if hasattr(config, "_inicfg") else config.inicfg:
         if key.startswith("recode_") and key not in known and not _is_ini_key(config, key):
             from difflib import get_close_matches
 

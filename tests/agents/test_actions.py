@@ -21,6 +21,7 @@ def done(workspace: SandboxWorkspace, kind: str, **arguments: str) -> ActionOutc
     return execute(Action(kind=kind, arguments=arguments), workspace, str)
 
 
+@pytest.mark.slow
 def test_every_action_tells_what_it_saw(open_walled: Open) -> None:
     actions: list[tuple[str, dict[str, str]]] = [
         ("list", {}),

@@ -43,6 +43,7 @@ def played(
     return [(move.steps, move.submitted) for move in moves], log
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("says", ["", "context_length_exceeded: use a shorter prompt, says this context window"])
 @pytest.mark.parametrize("name", KINDS)
 def test_a_model_that_rambles_out_of_its_window_plays_on(
@@ -56,6 +57,7 @@ def test_a_model_that_rambles_out_of_its_window_plays_on(
     assert [step["error"] for step in log.of("step") if "No answer" in step.get("error", "")] == []
 
 
+@pytest.mark.slow
 def test_a_window_that_a_refusal_has_stated_is_kept_to(chat_server: Serve, open_walled: Open) -> None:
     script, sizes = windowed(5_500, rambling), list[int]()
 
@@ -84,6 +86,7 @@ WRITES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_a_turn_ends_when_what_the_model_wrote_fills_the_window(
     chat_server: Serve, open_walled: Open, name: str

@@ -292,6 +292,7 @@ def test_run_gives_status_and_output(open_workspace: Open) -> None:
     assert workspace.run(r"printf '\377'").output == "\ufffd"
 
 
+@pytest.mark.slow
 def test_pytest_runs_in_the_workspace(open_walled: Open) -> None:
     workspace = open_walled()
     workspace.write("test_it.py", "def test_it():\n    assert 1 + 1 == 2\n")
@@ -367,6 +368,7 @@ def test_nothing_of_the_host_is_in_the_environment(open_workspace: Open, monkeyp
     assert "sk-secret-of-the-host" not in open_workspace().run("env; cat /proc/self/environ").output
 
 
+@pytest.mark.slow
 def test_a_workspace_in_every_kind_of_sandbox(open_everywhere: Open) -> None:
     workspace = open_everywhere(Limits(command_seconds=5, disk_mb=16))
     workspace.write("lib/new.py", "x = 1\n")

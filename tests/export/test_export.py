@@ -54,6 +54,7 @@ def test_an_export_that_fails_leaves_no_file(project: Path, command: Command) ->
         assert {path: path.read_text() for path in (project / "trajectories").iterdir()} == {occupied: "mine"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["atif", "otel", pytest.param("inspect", marks=pytest.mark.slow)])
 def test_an_export_keeps_one_episode_in_memory(played: Path, tmp_path: Path, name: str) -> None:
     if name == "inspect":
@@ -203,6 +204,7 @@ def marked(project: Path, **settings: Any) -> None:
     rewrite(run / "results.jsonl", rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("without", "settings", "gone", "remaining"),
     [
@@ -213,7 +215,6 @@ def marked(project: Path, **settings: Any) -> None:
         ("", {"simulated": False}, set(), {"PROMPT", "ARGUMENT", "RESULT"}),
     ],
 )
-@pytest.mark.mostly_slow
 def test_what_must_not_be_shared_is_removed(
     project: Path, command: Command, without: str, settings: dict[str, Any], gone: set[str], remaining: set[str]
 ) -> None:
@@ -269,6 +270,7 @@ def follow(project: Path, command: Command, of_inspect: bool) -> int:
     return len(chosen)
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_guide(project: Path, command: Command) -> None:
     """They are of a run in `run`."""
     assert follow(project, command, of_inspect=False) >= 3

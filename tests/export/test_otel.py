@@ -77,6 +77,7 @@ def test_times_are_those_of_the_transcript(played: Path, spans: list[Span]) -> N
             assert span.end_time_unix_nano <= root.end_time_unix_nano
 
 
+@pytest.mark.slow
 def test_a_call_began_when_its_answer_was_awaited(project: Path, command: Command) -> None:
     """Calls by the gateway say how long; of others, the message before them does."""
     run = project / "run"
@@ -164,6 +165,7 @@ def with_environment(place: Path, python: tuple[str, ...], **variables: str) -> 
     return subprocess.run(whole, cwd=place, env={**environ, **variables}, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_endpoint_of_the_environment(played: Path, quick_python: tuple[str, ...], spans: list[Span]) -> None:
     with Collector() as collector:
         done = with_environment(played, quick_python, OTEL_EXPORTER_OTLP_ENDPOINT=collector.url)
@@ -174,6 +176,7 @@ def test_the_endpoint_of_the_environment(played: Path, quick_python: tuple[str, 
     assert_message(without.stderr, "nowhere to send to", "give -o http://HOST:4318")
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_does_not_take_them(played: Path, command: Command) -> None:
     with Collector(status=404) as collector:
         done = command(played, "export", "run", "--to", "otel", "-o", collector.url)

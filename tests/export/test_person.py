@@ -64,6 +64,7 @@ def test_the_trajectory_of_a_person_is_valid_and_has_no_model(by_hand: Path, com
     assert (one["extra"]["outcome"], one["extra"]["stop"]) == ("unsolved", "given-up")
 
 
+@pytest.mark.slow
 def test_the_spans_of_a_person_have_no_call_and_no_tokens(by_hand: Path, command: Command) -> None:
     with Collector() as collector:
         done = command(by_hand, "export", "run", "--to", "otel", "-o", collector.url)

@@ -94,10 +94,10 @@ def test_no_piece_of_an_authors_words_is_left_out_as_code(manifest: Path) -> Non
             assert words_only(fields[name]).split() == fields[name].split()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", RESEARCHERS)
 @pytest.mark.parametrize("name", CANDIDATES)
 @pytest.mark.parametrize("manifest", TASKS, ids=lambda path: path.parent.name)
-@pytest.mark.mostly_slow
 def test_no_level_shows_what_it_must_not(manifest: Path, name: str, who: str) -> None:
     task, parts = read(manifest)
     files = candidate(task, parts, name)

@@ -297,9 +297,9 @@ def sections(text: str) -> dict[str, str]:
     return {head["interface"]: text[head.end() : end].strip() for head, end in zip(heads, ends, strict=True)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("author", ["task", "derived"])
 @pytest.mark.parametrize("name", PLAYED)
-@pytest.mark.mostly_slow
 def test_what_fails_by_anothers_fault_is_described_as_that_and_as_nothing_else(
     name: str, author: str, sandbox: Sandbox
 ) -> None:
@@ -320,9 +320,9 @@ def test_what_fails_by_anothers_fault_is_described_as_that_and_as_nothing_else(
         assert cause not in shown[guilty]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("author", ["task", "derived"])
 @pytest.mark.parametrize("name", PLAYED)
-@pytest.mark.mostly_slow
 def test_what_may_fail_by_anothers_fault_is_said_to_have_none_for_certain(
     name: str, author: str, sandbox: Sandbox
 ) -> None:

@@ -330,7 +330,7 @@ def texts(files: Files) -> dict[str, str]:
     return {path: data.decode() for path, data in files.items()}
 
 
-@pytest.mark.mostly_slow
+@pytest.mark.slow
 @pytest.mark.parametrize("share", range(SHARES))
 @pytest.mark.parametrize(
     ("name", "author"), CASES, ids=[f"{name}-{'task' if author else 'derived'}" for name, author in CASES]

@@ -200,6 +200,7 @@ def test_selection(collected: Callable[..., list[str]], args: list[str], expecte
     assert collected("--recode-model=gpt-4.1", *args) == [f"{name}/episode[gpt-4.1-none]" for name in expected]
 
 
+@pytest.mark.slow
 def test_an_id_chooses_its_item(collected: Callable[..., list[str]]) -> None:
     for name in collected("--recode-model=gpt-4.1", "--recode-attempts=2"):
         given = ("--recode-model=gpt-4.1", "--recode-attempts=2", f"pset/papers.yaml::{name}")
@@ -271,6 +272,7 @@ def test_with_workers_it_is_said_once_the_first_has_collected(
     )
 
 
+@pytest.mark.slow
 def test_a_feedback_model_without_feedback_is_told(pytester: pytest.Pytester, papers: Path) -> None:
     result = pytester.runpytest_inprocess(
         "-p", "no:cacheprovider", "--recode-model=sim/expert", "--recode-feedback-model=sim/expert"
@@ -281,6 +283,7 @@ def test_a_feedback_model_without_feedback_is_told(pytester: pytest.Pytester, pa
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", [".", "lib"])
 def test_nothing_of_a_folder_is_an_ordinary_test(pytester: pytest.Pytester, papers: Path, where: str) -> None:
     (papers / "running-moments/lib/test_inner.py").write_text("def test_inner(): pass\n")

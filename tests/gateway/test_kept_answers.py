@@ -38,6 +38,7 @@ def out(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_later_session_gives_each_answer_once_and_in_order(
     chat_server: Serve, start_gateway: Start, out: Path
 ) -> None:
@@ -53,6 +54,7 @@ def test_a_later_session_gives_each_answer_once_and_in_order(
     assert len(later.lines()) == len(server.requests) == 4
 
 
+@pytest.mark.slow
 def test_other_turns_and_requests_are_asked(chat_server: Serve, start_gateway: Start, out: Path) -> None:
     server = chat_server(numbered)
     first = start_gateway(server.url, out, run="first")
@@ -68,6 +70,7 @@ def test_other_turns_and_requests_are_asked(chat_server: Serve, start_gateway: S
 SHARED = {FIRST_TURN: "0123456789abcdef" * 2}
 
 
+@pytest.mark.slow
 def test_an_episode_gets_the_answers_of_a_first_turn_that_another_one_has_left(
     chat_server: Serve, start_gateway: Start, out: Path
 ) -> None:
@@ -99,6 +102,7 @@ def test_an_episode_waits_for_the_answer_to_one_that_has_died(
     assert len(server.requests) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["../spending", "", 1, "0" * 31])
 def test_a_key_of_a_first_turn_is_no_path(chat_server: Serve, start_gateway: Start, out: Path, key: Any) -> None:
     ask(start_gateway(chat_server(numbered).url, out, run="first"), **{FIRST_TURN: key})
@@ -115,6 +119,7 @@ def test_calls_without_an_episode_or_a_turn_are_not_kept(
     assert not (out / ANSWERS).exists()
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_named_with_its_line(chat_server: Serve, start_gateway: Start, out: Path) -> None:
     server = chat_server(numbered)
     first = start_gateway(server.url, out, run="first")

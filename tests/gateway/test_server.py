@@ -117,6 +117,7 @@ def plain(gateway: Gateway, **more: Any) -> openai.OpenAI:
     )
 
 
+@pytest.mark.slow
 def test_an_ordinary_client_gets_completions_and_vectors(chat_server: Serve, start_gateway: Start) -> None:
     vectors = {"data": [{"embedding": [0.5, 1.0], "index": 0}], "usage": {"prompt_tokens": 3, "total_tokens": 3}}
     server = chat_server([say("hello"), Answer(raw=json.dumps(vectors).encode())])
@@ -136,6 +137,7 @@ ERRORS: list[tuple[Script, type[openai.APIStatusError], str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("script", "kind", "words"), ERRORS)
 def test_an_ordinary_client_gets_its_own_errors_and_does_not_ask_again(
     chat_server: Serve, start_gateway: Start, script: Script, kind: type[openai.APIStatusError], words: str
@@ -198,6 +200,7 @@ def test_a_request_whose_caller_has_left_keeps_nobody_waiting(held: Held, start_
     second.until("answer")
 
 
+@pytest.mark.slow
 def test_no_other_try_is_made_for_a_caller_that_has_left(chat_server: Serve, start_gateway: Start) -> None:
     """Its request is answered by an error that is worth another try."""
     go, came = threading.Event(), threading.Event()
@@ -222,6 +225,7 @@ def test_no_other_try_is_made_for_a_caller_that_has_left(chat_server: Serve, sta
 # Gateways that end
 
 
+@pytest.mark.slow
 def test_a_gateway_that_is_killed_is_an_error_of_the_calls_in_flight_alone(
     chat_server: Serve, start_gateway: Start
 ) -> None:
@@ -354,6 +358,7 @@ def test_a_call_that_is_refused_waits_and_uses_no_retry(chat_server: Serve, star
     assert [line.get("unanswered") for line in gateway.lines()] == ["rate-limit"] * 12 + [None]
 
 
+@pytest.mark.slow
 def test_a_provider_that_asks_for_a_longer_pause_than_a_call_may_wait_is_not_waited_for(
     chat_server: Serve, start_gateway: Start
 ) -> None:
@@ -367,6 +372,7 @@ def test_a_provider_that_asks_for_a_longer_pause_than_a_call_may_wait_is_not_wai
     assert len(server.requests) == 1
 
 
+@pytest.mark.slow
 def test_a_budget_is_exceeded_by_less_than_one_call(chat_server: Serve, start_gateway: Start) -> None:
     """Each call costs 0.11 dollars and may cost some 0.12: eight callers at once, and a limit of 1 dollar."""
     usage = {"prompt_tokens": 10, "completion_tokens": 100, "total_tokens": 110}
@@ -390,6 +396,7 @@ def test_a_budget_is_exceeded_by_less_than_one_call(chat_server: Serve, start_ga
     assert total == pytest.approx(1.1)
 
 
+@pytest.mark.slow
 def test_a_call_that_breaks_off_does_not_hold_the_budget(chat_server: Serve, start_gateway: Start) -> None:
     server = chat_server([dropped("middle"), say("fine")])
     gateway = start_gateway(server.url, table=PRICED, max_cost=100.0)
@@ -408,6 +415,7 @@ def test_a_gateway_that_nobody_starts_is_an_error_that_names_it(
     assert_message(str(caught.value), "model local", "does not listen", "resume the run")
 
 
+@pytest.mark.slow
 def test_a_key_that_a_provider_quotes_is_stored_and_shown_nowhere(
     chat_server: Serve, start_gateway: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:

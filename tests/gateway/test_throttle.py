@@ -185,6 +185,7 @@ def test_a_pause_that_the_provider_asks_for_is_for_all() -> None:
     assert not [at for at, _ in outcome.started if first < at < first + 7.0]
 
 
+@pytest.mark.slow
 def test_the_level_recovers_when_the_provider_does() -> None:
     """It takes two calls for five minutes, and then as many as come."""
     outcome, _ = play(

@@ -128,6 +128,7 @@ def test_transcripts_that_are_gone_are_counted(played: Path, report: Report) -> 
     assert_line(done.stdout, "1 episode", "omitted", "transcript")
 
 
+@pytest.mark.slow
 def test_a_model_is_asked_once_per_turn_and_what_it_took_is_said(
     played: Path, chat_server: Serve, report: Report
 ) -> None:
@@ -165,6 +166,7 @@ def test_a_model_is_asked_once_per_turn_and_what_it_took_is_said(
     assert len(server.requests) == 3
 
 
+@pytest.mark.slow
 def test_of_a_sample_so_many_of_each_level(played: Path, chat_server: Serve, report: Report) -> None:
     server = chat_server(lambda _: answer())
     done = report(
@@ -175,6 +177,7 @@ def test_of_a_sample_so_many_of_each_level(played: Path, chat_server: Serve, rep
     assert "at most 1 turns per row and level" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bad", "problem"),
     [
@@ -202,6 +205,7 @@ def test_what_cannot_be_used_is_asked_for_once_more_and_is_no_judgement(
     assert_line(done.stdout, "by model: 2 items", "omitted", "no valid answer")
 
 
+@pytest.mark.slow
 def test_only_what_is_missing_is_asked_for_again(played: Path, chat_server: Serve, report: Report) -> None:
     path = played / "episodes/a.jsonl"
     two = json.dumps([{"interface": name, **WORDS} for name in ("m.f", "m.g")])
@@ -224,6 +228,7 @@ def test_only_what_is_missing_is_asked_for_again(played: Path, chat_server: Serv
     assert len(server.requests) == 4
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_asked_is_one_line_and_what_was_paid_is_kept(
     played: Path, chat_server: Serve, report: Report
 ) -> None:
@@ -237,6 +242,7 @@ def test_a_model_that_cannot_be_asked_is_one_line_and_what_was_paid_is_kept(
     assert len((played / "adoption/gpt-5-mini.jsonl").read_text().splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_stored_judgements_of_another_model_are_not_used_and_a_damaged_line_is_named(
     played: Path, chat_server: Serve, report: Report
 ) -> None:
@@ -252,6 +258,7 @@ def test_stored_judgements_of_another_model_are_not_used_and_a_damaged_line_is_n
     assert_message(report(played, *options).stderr, f"{path}: line 1 is damaged", "remove it")
 
 
+@pytest.mark.slow
 def test_what_the_code_says_gives_no_orders(played: Path, chat_server: Serve, report: Report) -> None:
     """A server that obeys what stands outside of the marked sections finds nothing to obey."""
     path = played / "episodes/c.jsonl"

@@ -102,6 +102,7 @@ def test_what_suffices_is_the_first_repetition_with_another_verdict(lost: int, w
     assert more is None or more > 120 // few * few
 
 
+@pytest.mark.slow
 @given(UNITS.filter(lambda sample: len(sample) < 6))
 @examples(40)
 def test_units_of_any_size_do_it_too(sample: list[Unit]) -> None:

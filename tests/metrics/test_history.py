@@ -87,6 +87,7 @@ def test_the_report_by_date(tmp_path: Path, nights: list[Path], command: Command
     assert_message(both.stderr, "--by=date", "history", "remove --by or --table")
 
 
+@pytest.mark.slow
 def test_the_page_has_a_figure_of_runs_that_differ_in_the_run_alone(
     tmp_path: Path, nights: list[Path], command: Command
 ) -> None:

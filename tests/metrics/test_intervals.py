@@ -20,6 +20,7 @@ def stats() -> ModuleType:
     return import_module("scipy.stats")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "n"), [(0, 1), (0, 8), (3, 8), (8, 8), (30, 102), (73, 102), (500, 1000)])
 def test_wilson_is_scipys(k: int, n: int) -> None:
     expected = stats().binomtest(k, n).proportion_ci(method="wilson")

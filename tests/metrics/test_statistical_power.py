@@ -75,6 +75,7 @@ def test_it_is_what_exact_enumeration_gives(count: int, attempts: int) -> None:
     assert exact(points - 1) < 0.8 + ERROR
 
 
+@pytest.mark.slow
 def test_more_tasks_or_attempts_never_find_less() -> None:
     """But for the error of the simulation: a point."""
     points = {

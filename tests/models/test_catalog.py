@@ -73,6 +73,7 @@ def test_only_exact_names_are_recognized_on_a_server_of_the_user() -> None:
         assert resolve("mine", {"mine": {"model": name, "api_base": url}}).model == name
 
 
+@pytest.mark.slow
 def test_all_that_litellm_lists_is_known_without_importing_it() -> None:
     assert set(litellm().model_cost) <= set(catalog.names())
 
@@ -191,6 +192,7 @@ def test_a_retirement_is_announced_and_then_refused() -> None:
         check_retirement("mine", model, dated.retired)
 
 
+@pytest.mark.slow
 def test_every_retired_model_of_a_maker_has_a_line() -> None:
     past = [one for one in OF_MAKERS if one.retired is not None and not one.live(TODAY)]
     assert len(past) > 20

@@ -24,6 +24,7 @@ LLAMA_CPP = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "window"),
     [

@@ -347,6 +347,7 @@ def test_a_fault_that_waiting_does_not_mend_is_an_error_at_once(
     assert len(server.requests) == 1
 
 
+@pytest.mark.slow
 def test_a_server_that_never_answers(chat_server: Serve, tmp_path: Path) -> None:
     server = chat_server([silent(), say("at last")])
     assert hanging(server, tmp_path / "spent.jsonl").complete(ASKED).text == "at last"
@@ -435,6 +436,7 @@ def test_that_the_first_answer_of_a_run_is_late_is_said_once(
     assert len(said(caplog)) == 1
 
 
+@pytest.mark.slow
 def test_an_address_that_takes_no_connection_is_one_that_cannot_be_reached(chat_server: Serve) -> None:
     """As a firewall that drops packets, where a call would wait for all of its time."""
     with socket.socket() as full, socket.socket() as one, socket.socket() as two:

@@ -96,6 +96,7 @@ def test_a_first_attempt_breaks_interfaces_and_nothing_else() -> None:
         assert ast.dump(init) == ast.dump(reference["stats.py"].body[-1].body[1])  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_skills_differ_in_how_much_is_right_at_once() -> None:
     right = Counter()
     for kind in SKILLS:
@@ -267,6 +268,7 @@ def turns_to_solve(kind: str, seed: str) -> int:
     return 11
 
 
+@pytest.mark.slow
 def test_how_far_each_skill_comes() -> None:
     turns = {kind: [turns_to_solve(kind, seed) for seed in SEEDS[:20]] for kind in SKILLS}
     assert sum(turn >= 5 for turn in turns["novice"]) >= 14

@@ -285,6 +285,7 @@ def test_forged_steps_are_steps(step: Any) -> None:
     assert messages.grader_step(step) == step
 
 
+@pytest.mark.slow
 def test_the_right_answer_passes(every_sandbox: Sandbox) -> None:
     assert grade(every_sandbox, TESTS, REFERENCE).solved
     assert grade(every_sandbox, TESTS, REFERENCE, fresh=Fresh.CASE).solved

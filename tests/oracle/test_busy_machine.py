@@ -80,14 +80,14 @@ if not payload:
     assert forge(-1, 0) == forge(-1, host) == 0
     os.kill(os.getppid(), signal.SIGUSR1)
     os._exit(0)
-how = monitor.watch(payload, monitor.Limits(1024, 64, 64, True), lambda: [], answer=lambda waited: print("forged"))
+how = monitor.watch(payload, monitor.LaunchLimits(1024, 64, 64, True), lambda: [], answer=lambda waited: print("forged"))
 payload = os.fork()
 if not payload:
     print("ask", flush=True)
     sys.stdin.read()
     os._exit(0)
 os.close(0)
-monitor.watch(payload, monitor.Limits(1024, 64, 64, True), lambda: [], answer=lambda waited: print("answered", flush=True))
+monitor.watch(payload, monitor.LaunchLimits(1024, 64, 64, True), lambda: [], answer=lambda waited: print("answered", flush=True))
 print(how, flush=True)
 os._exit(0)
 """
@@ -189,6 +189,7 @@ def busy_machine() -> Iterator[None]:
         process.wait()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("busy_machine")
 def test_an_honest_answer_beside_busy_processes_never_fails(sandbox: Sandbox) -> None:
     try:
@@ -198,12 +199,14 @@ def test_an_honest_answer_beside_busy_processes_never_fails(sandbox: Sandbox) ->
     assert [case.outcome for case in verdict.cases] == [Outcome.PASSED]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", OWN_FAULT.values(), ids=OWN_FAULT)
 def test_what_a_candidate_does_itself_is_its_own_fault(code: str, walls: Sandbox) -> None:
     verdict = grade(walls, TESTS, code, HONEST, test_seconds=2)
     assert [(case.outcome, case.kind) for case in verdict.cases] == [(Outcome.FAILED, "timeout")]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("busy_machine")
 @pytest.mark.parametrize(
     "code", [OWN_FAULT["gives its share away"], "def f(x):\n    while True: pass"], ids=["nice", "hang"]
@@ -213,6 +216,7 @@ def test_a_hang_beside_busy_processes_is_a_failed_case(code: str, walls: Sandbox
     assert [(case.outcome, case.kind) for case in verdict.cases] == [(Outcome.FAILED, "timeout")]
 
 
+@pytest.mark.slow
 def test_a_thread_may_have_a_name_of_any_bytes(every_sandbox: Sandbox) -> None:
     verdict = grade(every_sandbox, TESTS, NAMED_BY_BYTES, HONEST, test_seconds=2)
     assert [(case.outcome, case.kind) for case in verdict.cases] == [(Outcome.FAILED, "timeout")]
@@ -232,6 +236,7 @@ def test_the_monitor_answers_the_host_and_no_forged_question() -> None:
     assert lines == ["ask\n", "answered\n", "exited with status 0\n"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hang", ["time.sleep(0)", STOPS_ITSELF], ids=["sleeps", "reads no request"])
 def test_what_it_waited_in_earlier_cases_is_no_excuse(hang: str, walls: Sandbox) -> None:
     code = ANSWERS_THEN.replace("HANG", hang)
@@ -239,6 +244,7 @@ def test_what_it_waited_in_earlier_cases_is_no_excuse(hang: str, walls: Sandbox)
     assert (verdict.cases[-1].outcome, verdict.cases[-1].kind) == (Outcome.FAILED, "timeout")
 
 
+@pytest.mark.slow
 def test_short_cases_on_a_busy_machine_do_not_use_up_the_time_of_the_grading(walls: Sandbox) -> None:
     code = "import time\ndef f(x):\n    time.sleep(0.25)\n    return x"
     verdict = grade(WaitedBefore(walls, 1000), MANY, code, test_seconds=2, grading_seconds=2)
@@ -247,6 +253,7 @@ def test_short_cases_on_a_busy_machine_do_not_use_up_the_time_of_the_grading(wal
     assert [case.kind for case in verdict.cases].count("timeout") > 1
 
 
+@pytest.mark.slow
 def test_a_grader_that_others_starve_is_no_fault_of_a_living_candidate(
     docker_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -277,6 +284,7 @@ def test_what_a_thread_waited_before_it_counts_is_no_excuse() -> None:
     assert starvation.waited(samples, 9.0) == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", [True, False], ids=["control group", "no control group"])
 def test_a_candidate_that_starves_its_own_grader_fails(
     walls: Sandbox, monkeypatch: pytest.MonkeyPatch, groups: bool

@@ -355,6 +355,7 @@ def suite() -> str:
     return head
 
 
+@pytest.mark.slow
 def test_everything_a_test_may_do(every_sandbox: Sandbox) -> None:
     code = {
         "m.py": CODE,

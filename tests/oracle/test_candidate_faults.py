@@ -33,7 +33,7 @@ def run(sandbox: Sandbox, body: str, **limits: float) -> tuple[str, str]:
     return result
 
 
-@pytest.mark.mostly_slow
+@pytest.mark.slow
 def test_an_endless_loop(every_sandbox: Sandbox) -> None:
     assert run(every_sandbox, "while True: pass", test_seconds=1.0) == (
         "timeout",
@@ -41,6 +41,7 @@ def test_an_endless_loop(every_sandbox: Sandbox) -> None:
     )
 
 
+@pytest.mark.slow
 def test_exit(every_sandbox: Sandbox) -> None:
     assert run(every_sandbox, "os._exit(0)") == ("died", "the candidate exited with status 0 in the middle of a call")
 
@@ -80,7 +81,7 @@ def test_it_forks_and_the_child_comes_back_too(sandbox: Sandbox) -> None:
     assert grade(sandbox, TESTS, code).solved
 
 
-@pytest.mark.mostly_slow
+@pytest.mark.slow
 def test_it_closes_the_pipe(every_sandbox: Sandbox) -> None:
     kind, message = run(every_sandbox, "os.closerange(3, 1000)\ntime.sleep(1000)", test_seconds=5.0)
     assert (kind, message) == ("died", "the candidate closed its pipe in the middle of a call")
@@ -289,6 +290,7 @@ def test_what_a_callback_raises_is_not_told_as_the_candidates(bare: Sandbox) -> 
     assert case.exception.message == "caught raised by a function of the test"
 
 
+@pytest.mark.slow
 def test_data_on_which_the_test_loops_is_the_candidates_fault(bare: Sandbox) -> None:
     """A candidate cannot turn a failure into an error of the grader's by what it returns."""
     tests = """
@@ -394,6 +396,7 @@ def test_a_callback_from_another_process(bare: Sandbox) -> None:
     assert case.outcome is Outcome.PASSED, case.message
 
 
+@pytest.mark.slow
 def test_the_gradings_time_is_up(bare: Sandbox) -> None:
     verdict = grade(bare, TESTS, "import time\ndef f(x):\n    time.sleep(99)\n", test_seconds=1.0, grading_seconds=2.0)
     assert [case.kind for case in verdict.cases] == ["timeout"] * 3

@@ -38,6 +38,7 @@ def outcomes(verdict: Verdict) -> list[Outcome]:
     return [case.outcome for case in verdict.cases]
 
 
+@pytest.mark.slow
 def test_a_test_that_lacks_an_earlier_answer(every_sandbox: Sandbox) -> None:
     verdict = grade(every_sandbox, KEEPS, "def f(x): return 0", "def f(x): return x + 1")
     assert outcomes(verdict) == [Outcome.PASSED, Outcome.FAILED, Outcome.FAILED]

@@ -53,6 +53,7 @@ def test_streams_that_are_spawned(how: str, bare: Sandbox) -> None:
     assert verdict.solved, verdict.cases[0].message[-300:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", ["candidate", "reference"])
 def test_the_same_seed_gives_the_same_verdict_without_preload(who: str, bare: Sandbox) -> None:
     tests = f"def test_f(candidate, reference):\n    candidate.m.f()\n    found = {who}.m.f()\n    assert found == 0\n"

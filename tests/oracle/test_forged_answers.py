@@ -154,8 +154,8 @@ def judged(sandbox: Sandbox, *trees: Any) -> list[tuple[Case, Case, Case]]:
     return list(zip(found, found, found, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FORGED)
-@pytest.mark.mostly_slow
 def test_a_forged_answer_is_a_failed_case(bare: Sandbox, kind: str) -> None:
     messages = FORGED[kind]
     for name, cases in zip(messages, judged(bare, *messages.values()), strict=True):

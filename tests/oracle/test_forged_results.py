@@ -115,7 +115,7 @@ def test_a_whole_result_with_the_token_arrives(bare: Sandbox) -> None:
     assert all("had a result" in line for line in verdict.tampering)
 
 
-@pytest.mark.mostly_slow
+@pytest.mark.slow
 @pytest.mark.parametrize(("part", "name"), [(part, name) for part, named in MALFORMED.items() for name in named])
 def test_a_malformed_result_is_no_result(bare: Sandbox, part: str, name: str) -> None:
     verdict = forged(bare, f"forge({MALFORMED[part][name]!r})")

@@ -96,6 +96,7 @@ def found(verdict: Verdict) -> list[tuple[object, ...]]:
 HOOKS = "def pytest_generate_tests(metafunc):\n    pass\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "conftest", "still_run"),
     [
@@ -136,6 +137,7 @@ def test_a_part_of_the_cases(bare: Sandbox, graders: KeptGraders) -> None:
         assert [case.id for case in verdict.cases if case.outcome == "passed"] == sorted(only)
 
 
+@pytest.mark.slow
 def test_the_tests_are_collected_once_for_a_seed(bare: Sandbox, graders: KeptGraders) -> None:
     """The answers to the first two are the same, although the module draws other ones in each process."""
     tests = """
@@ -157,6 +159,7 @@ def test_the_tests_are_collected_once_for_a_seed(bare: Sandbox, graders: KeptGra
     assert drawn(1, None) != drawn(1, None)
 
 
+@pytest.mark.slow
 def test_an_answer_that_ends_its_grader(bare: Sandbox, graders: KeptGraders) -> None:
     """The next answer gets a new one, and so does the rest of the cases."""
     tests = "".join(

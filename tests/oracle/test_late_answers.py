@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pytest_recode.oracle.judge import KeptGraders
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.verdict import Verdict
@@ -30,6 +32,7 @@ def within(seconds):
 """
 
 
+@pytest.mark.slow
 def test_a_right_answer_after_one_that_the_test_did_not_wait_for(sandbox: Sandbox) -> None:
     tests = HEAD + WITHIN + "def test_1(candidate):\n    with within(0.5):\n        assert candidate.m.f(1) == 1\n"
     tests += "".join(f"def test_{n}(candidate):\n    assert candidate.m.f({n}) == {n}\n" for n in (2, 3))
@@ -37,6 +40,7 @@ def test_a_right_answer_after_one_that_the_test_did_not_wait_for(sandbox: Sandbo
     assert outcomes(grade(sandbox, tests, code, "def f(x): return x")) == "fpp"
 
 
+@pytest.mark.slow
 def test_the_same_in_a_grader_of_several_answers(bare: Sandbox) -> None:
     tests = HEAD + WITHIN + "def test_1(candidate):\n    with within(0.5):\n        assert candidate.m.f(1) == 1\n"
     tests += "def test_2(candidate):\n    assert candidate.m.f(2) == 2\n"
@@ -49,6 +53,7 @@ def test_the_same_in_a_grader_of_several_answers(bare: Sandbox) -> None:
     assert results == ["pp", "fp", "pp"]
 
 
+@pytest.mark.slow
 def test_it_answers_a_question_of_another_interface(sandbox: Sandbox) -> None:
     """The candidate of `score` receives the value that `value` must have, and another candidate's question gets its answer."""
     tests = (
@@ -66,6 +71,7 @@ def test_it_answers_a_question_of_another_interface(sandbox: Sandbox) -> None:
     assert outcomes(grade(sandbox, tests, wrong, right, interfaces=("m.score", "m.value"))) == "ff"
 
 
+@pytest.mark.slow
 def test_a_late_answer_to_a_question_of_the_same_case(bare: Sandbox) -> None:
     """The test gives up waiting for a slow method, as its authors allow, and the late answer is taken for the attribute."""
     tests = (

@@ -6,6 +6,8 @@ import importlib.metadata
 import platform
 import subprocess
 
+import pytest
+
 from pytest_recode.oracle.judge import KeptGraders
 from pytest_recode.sandboxes import Sandbox
 from tests.oracle.conftest import IMAGE, grade
@@ -27,6 +29,7 @@ def test_what_the_tests_have_loaded(sandbox: Sandbox) -> None:
     assert grade(sandbox, tests, ANSWER).versions == HERE
 
 
+@pytest.mark.slow
 def test_those_of_a_container_are_its_own(docker_sandbox: Sandbox) -> None:
     ask = "import numpy, platform; print(platform.python_version(), numpy.__version__)"
     command = ["docker", "run", "--rm", IMAGE, "python3", "-c", ask]
@@ -35,6 +38,7 @@ def test_those_of_a_container_are_its_own(docker_sandbox: Sandbox) -> None:
     assert (versions["python"], versions["numpy"]) == (python, numpy)
 
 
+@pytest.mark.slow
 def test_a_candidate_changes_none(sandbox: Sandbox) -> None:
     lying = "import numpy, platform\n" + LYING + ANSWER
     assert grade(sandbox, TESTS, lying, ANSWER).versions == HERE

@@ -285,6 +285,7 @@ def test_an_odd_answer_is_solved(walls: Sandbox, name: str) -> None:
     assert verdict.solved, [case.message for case in verdict.cases]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ODD)
 def test_an_odd_answer_is_solved_in_the_process_of_its_judge(walls: Sandbox, name: str) -> None:
     verdict = test_shared_pytest.graded(walls, ODD[name], SHARED_TESTS, REFERENCE, interfaces=("stats.f",))
@@ -292,6 +293,7 @@ def test_an_odd_answer_is_solved_in_the_process_of_its_judge(walls: Sandbox, nam
     assert verdict.solved, [case.message for case in verdict.cases]
 
 
+@pytest.mark.slow
 def test_an_exception_that_answers_for_any_attribute(bare: Sandbox) -> None:
     """It is told like another one, whatever its attributes are."""
     code = """

@@ -186,6 +186,7 @@ OF_ONE_INTERFACE = """
 """
 
 
+@pytest.mark.slow
 def test_an_expected_value_is_useless_in_the_tests_of_another_interface(bare: Sandbox) -> None:
     """Whatever carries it there: here a file, of which the sandbox without isolation prevents nothing."""
     right = "def loss(a, b):\n    return 0\n\ndef f(x):\n    return 3 * x + 1\n"
@@ -237,6 +238,7 @@ DRAWN = """
 RAISING = "def f(x):\n    raise ValueError(x)\n"
 
 
+@pytest.mark.slow
 def test_the_seed_repeats_what_each_block_draws(bare: Sandbox) -> None:
     """Also in graders that are kept, and in another order."""
     ids = ("test_m.py::test_f", "test_m.py::test_g", "test_m.py::test_f_again")

@@ -196,6 +196,7 @@ def judged(sandbox: Sandbox, answer: str, tests: str) -> Verdict:
     return graded(sandbox, {"m.py": answer}, hidden, RIGHT, target="m.py", interfaces=("m.f",))
 
 
+@pytest.mark.slow
 def test_right_code_fails_against_the_shifted_reference_or_where_it_is_shifted_itself(walls: Sandbox) -> None:
     other = "import numpy\n\ndef f(x):\n    return 1 + (numpy.add.accumulate(x * x) if numpy.ndim(x) else x * x)\n"
     for tests in (HELPER, LITERAL):
@@ -242,6 +243,7 @@ TEXT = "class Text(str):\n    pass\n"
 POINT = "from dataclasses import dataclass\n\n@dataclass\nclass P:\n    y: int\n    name: str\n\ndef f(x): return P(x**2 + 1, 'five')\n"
 
 
+@pytest.mark.slow
 def test_right_values_may_be_attributes_of_a_librarys_object(walls: Sandbox) -> None:
     verdict = graded(
         walls, {"m.py": f"{NAMESPACE}\n{TEXT}"}, {"test_m.py": FIELDS}, POINT, target="m.py", interfaces=("m.f",)
@@ -277,6 +279,7 @@ def test_who_equals_anything_passes_again_where_there_is_no_reference(walls: San
     )
 
 
+@pytest.mark.slow
 def test_tests_that_compare_no_value_are_not_verifiable(walls: Sandbox) -> None:
     verdict = judged(walls, "def f(x):\n    raise TypeError\n", RAISES)
     assert (verdict.solved, verdict.tampering, verdict.verifiable) == (True, (), False)

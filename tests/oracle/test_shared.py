@@ -25,6 +25,7 @@ def messages(verdict: Verdict) -> str:
     return "\n".join(case.message for case in verdict.cases)
 
 
+@pytest.mark.slow
 def test_the_reference_is_solved(every_sandbox: Sandbox) -> None:
     verdict = graded(every_sandbox, "weighted mean")
     assert verdict.solved
@@ -98,7 +99,7 @@ def test_a_wrong_value_is_an_assertion_and_tells_no_exception(bare: Sandbox) -> 
     assert "1.2859547920896834" in case.message  # for people: the agent is not shown it
 
 
-@pytest.mark.mostly_slow
+@pytest.mark.slow
 def test_a_candidate_that_does_not_end(sandbox: Sandbox) -> None:
     verdict = graded(sandbox, "weighted mean", "    import time\n\n    time.sleep(99)\n", test_seconds=3)
     [case] = [case for case in verdict.cases if case.id == WEIGHTED]
@@ -146,6 +147,7 @@ def small(sandbox: Sandbox, answer: str, body: str = "self.assertEqual(f(1), rig
     return judge(made, parts, files({"answer.py": answer}, ""), sandbox, seed=seed)
 
 
+@pytest.mark.slow
 def test_the_set_of_cases_is_the_references(bare: Sandbox) -> None:
     """A candidate whose classes are no tests of the script's, and one that fails in a subtest."""
     assert small(bare, REFERENCE).solved

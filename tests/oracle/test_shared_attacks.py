@@ -9,8 +9,8 @@ from tests.oracle import shared_attacks, shared_honest, shared_styles
 from tests.oracle.shared_papers import WEIGHTED, failed, graded
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", shared_attacks.MEAN)
-@pytest.mark.mostly_slow
 def test_no_attack_is_solved(walls: Sandbox, name: str) -> None:
     assert not graded(walls, "weighted mean", shared_attacks.MEAN[name], test_seconds=20).solved
 
@@ -21,6 +21,7 @@ def test_no_attack_on_arrays_is_solved(walls: Sandbox, name: str) -> None:
     assert not graded(walls, "decay by age", shared_attacks.WEIGHT[name], test_seconds=20).solved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["frames, disguised", "the judge's module", "forged frames", "closes the pipe", "a liar", "os._exit"]
 )
@@ -31,8 +32,8 @@ def test_no_attack_is_solved_without_walls(bare: Sandbox, name: str) -> None:
 HONEST = {**shared_honest.MEAN, **shared_styles.ACCUSED, **shared_styles.STYLES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HONEST)
-@pytest.mark.mostly_slow
 def test_an_honest_answer_is_solved(walls: Sandbox, name: str) -> None:
     verdict = graded(walls, "weighted mean", HONEST[name])
     assert verdict.tampering == ()

@@ -127,6 +127,7 @@ def problem(sandbox: Sandbox, tests: dict[str, str] | str, **rest: float) -> str
     return text
 
 
+@pytest.mark.slow
 def test_the_authors_code_passes_and_the_verdict_says_how_it_was_made(sandbox: Sandbox) -> None:
     verdict = graded(sandbox, RIGHT)
     assert (verdict.solved, verdict.tampering, verdict.isolation) == (True, (), "shared")
@@ -152,6 +153,7 @@ def test_an_exception_is_told_by_the_candidates_own_frames(bare: Sandbox) -> Non
     )
 
 
+@pytest.mark.slow
 def test_an_assertion_in_a_function_that_the_candidate_calls_is_the_tests(bare: Sandbox) -> None:
     tests = """\
         import stats
@@ -168,6 +170,7 @@ def test_an_assertion_in_a_function_that_the_candidate_calls_is_the_tests(bare: 
     assert "not the secret" in only(verdict).message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("candidate", "kind", "frames"),
     [
@@ -194,6 +197,7 @@ def test_what_cannot_be_imported_fails_every_case_of_the_file(
         assert (case.kind, case.exception.type, case.exception.frames) == ("exception", kind, frames)
 
 
+@pytest.mark.slow
 def test_a_file_that_can_be_imported_is_judged_beside_one_that_cannot(bare: Sandbox) -> None:
     tests = {
         "test_a.py": "from stats import spread\n\ndef test_spread():\n    assert spread([1, 3]) == 1\n",
@@ -206,6 +210,7 @@ def test_a_file_that_can_be_imported_is_judged_beside_one_that_cannot(bare: Sand
     ]
 
 
+@pytest.mark.slow
 def test_a_target_that_is_missing_fails(bare: Sandbox) -> None:
     verdict = graded(bare, {})
     assert outcomes(verdict) == ["failed"] * 4
@@ -213,6 +218,7 @@ def test_a_target_that_is_missing_fails(bare: Sandbox) -> None:
     assert verdict.cases[0].exception.type == "ModuleNotFoundError"
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_inputs(bare: Sandbox) -> None:
     tests = """\
         import random
@@ -245,6 +251,7 @@ class Descent:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("slip", "failing"),
     [
@@ -288,6 +295,7 @@ UNITTEST = """\
     """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("slip", "failing"),
     [(("sum", "sum"), []), (("/ len(values)", "/ 2"), ["test_more"]), (("sum", "min"), ["test_mean"])],
@@ -330,6 +338,7 @@ def test_neither_tests_nor_reference_are_on_the_disk_or_among_the_modules(walls:
     assert (case.exception.type, case.exception.message) == ("LookupError", "found []")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ["import canonical", "from helpers import norms", "import test_stats"])
 def test_only_the_tests_may_import_their_modules(bare: Sandbox, line: str) -> None:
     verdict = graded(bare, RIGHT.replace("    return float(sum(values)", f"    {line}\n    return float(sum(values)"))
@@ -341,11 +350,13 @@ def test_only_the_tests_may_import_their_modules(bare: Sandbox, line: str) -> No
     assert not verdict.solved
 
 
+@pytest.mark.slow
 def test_a_folder_of_the_tests_does_not_hide_a_package_of_the_repository(bare: Sandbox) -> None:
     tests = {"tools/test_scale.py": "from tools.scale import FACTOR\n\ndef test_scale():\n    assert FACTOR == 1\n"}
     assert only(graded(bare, RIGHT, tests)).id == "tools/test_scale.py::test_scale"
 
 
+@pytest.mark.slow
 def test_tests_that_are_a_package(bare: Sandbox) -> None:
     tests = {**TESTS, "__init__.py": "", "helpers/__init__.py": ""}
     tests["canonical.py"] = tests["canonical.py"].replace("from helpers", "from .helpers")
@@ -356,6 +367,7 @@ def test_tests_that_are_a_package(bare: Sandbox) -> None:
 # What judges it
 
 
+@pytest.mark.slow
 def test_pytest_that_was_changed_is_tampering(bare: Sandbox) -> None:
     tests = "import pytest\nimport stats\n\ndef test_mean():\n    assert stats.mean(pytest) == pytest.approx(1.0)\n"
     good = "def mean(judge):\n    return 1.0\n"
@@ -365,6 +377,7 @@ def test_pytest_that_was_changed_is_tampering(bare: Sandbox) -> None:
     assert not verdict.solved
 
 
+@pytest.mark.slow
 def test_a_candidate_that_imports_pytest_is_flagged(bare: Sandbox) -> None:
     verdict = graded(bare, "import pytest\n\n\n" + RIGHT)
     assert any("import of pytest" in told for told in verdict.tampering)
@@ -396,6 +409,7 @@ def test_a_candidate_that_skips_its_tests_does_not_pass_them(bare: Sandbox, call
     assert outcomes(verdict) == ["failed"] * 4
 
 
+@pytest.mark.slow
 def test_a_case_that_hangs_takes_no_other_with_it(bare: Sandbox) -> None:
     hang = RIGHT.replace("def mean(values):\n", "def mean(values):\n    while len(values) == 8:\n        pass\n")
     verdict = graded(bare, hang, test_seconds=1.0)
@@ -425,12 +439,14 @@ def test_a_case_that_ends_the_process_takes_no_other_with_it(bare: Sandbox) -> N
     )
 
 
+@pytest.mark.slow
 def test_an_import_that_hangs(bare: Sandbox) -> None:
     verdict = graded(bare, "import time\n\ntime.sleep(99)\n", test_seconds=1.0)
     assert outcomes(verdict) == ["failed"] * 4
     assert {case.message for case in verdict.cases} == {"the import of the tests did not end within 1 s"}
 
 
+@pytest.mark.slow
 def test_the_grading_has_a_limit_too(bare: Sandbox) -> None:
     tests = "import pytest\nimport stats\n\n@pytest.mark.parametrize('n', range(40))\ndef test_mean(n):\n    assert stats.mean([1]) == 1\n"
     slow = "import time\n\n\ndef mean(values):\n    time.sleep(0.3)\n    return 1.0\n"
@@ -471,6 +487,7 @@ def test_tests_that_the_reference_does_not_pass_judge_nobody(
     assert words in problem(bare, tests)
 
 
+@pytest.mark.slow
 def test_tests_that_do_not_end_with_the_reference(bare: Sandbox) -> None:
     assert problem(
         bare, "import time\n\ndef test_mean():\n    time.sleep(99)\n", grading_seconds=1.0, test_seconds=1.0
@@ -516,6 +533,7 @@ Comparison.compare = compare
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", AND_BACK)
 def test_what_judges_is_not_changed_and_changed_back(bare: Sandbox, name: str) -> None:
     verdict = graded(bare, AND_BACK[name] + FIRST_ONLY)

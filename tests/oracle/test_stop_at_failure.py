@@ -27,6 +27,7 @@ def cases(
 WRONG_TWICE = "def f(x):\n    return x if x % 2 == 0 else -1\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("still_run", "outcomes"),
     [
@@ -46,6 +47,7 @@ def test_also_after_a_case_that_ended_its_candidate(bare: Sandbox) -> None:
     assert cases(bare, answer, "d") == {"a": "passed", "b": "failed", "c": "not run", "d": "failed"}
 
 
+@pytest.mark.slow
 def test_not_after_a_case_that_was_too_slow(bare: Sandbox) -> None:
     """Each of the others would take as long."""
     answer = "import time\n\n\ndef f(x):\n    return x if x % 2 == 0 else time.sleep(60)\n"

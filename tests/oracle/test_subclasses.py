@@ -266,6 +266,7 @@ USES = {
 }
 
 
+@pytest.mark.slow
 def test_what_a_test_may_do_with_it(sandbox: Sandbox) -> None:
     head = "import numpy as np\nimport pytest\nfrom pytest_recode.testing import assert_equivalent\n"
     for number, body in enumerate(USES.values()):

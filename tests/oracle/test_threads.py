@@ -20,6 +20,7 @@ CODE = """
 """
 
 
+@pytest.mark.slow
 def test_each_thread_gets_its_own_answers(sandbox: Sandbox) -> None:
     tests = """
         from concurrent.futures import ThreadPoolExecutor

@@ -253,6 +253,7 @@ def test_what_is_killed_from_outside_is_not_the_candidates_fault(
         sandbox.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "doom"), DOOMS)
 def test_nor_where_tests_and_candidate_share_a_process(
     request: pytest.FixtureRequest, kind: str, doom: Callable[[list[int]], None]

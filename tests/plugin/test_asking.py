@@ -283,6 +283,7 @@ def pytest_recode_models():
 """
 
 
+@pytest.mark.slow
 def test_a_model_of_somebody_elses_that_hangs_is_an_error(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester, ring: Callable[[], None]
 ) -> None:

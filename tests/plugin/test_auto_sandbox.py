@@ -23,6 +23,7 @@ MakeTask = Callable[..., Path]
 Results = Callable[..., list[dict[str, Any]]]
 
 
+@pytest.mark.slow
 @pytest.mark.both_ways
 def test_a_daemon_without_images_leaves_bubblewrap(
     make_task: MakeTask, recode: Run, results: Results, workers: str, daemon_without_images: None
@@ -40,6 +41,7 @@ def test_a_daemon_without_images_leaves_bubblewrap(
     assert "sandbox: bubblewrap" in words(result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", ["--recode-sandbox=docker", "--recode-image=lab/image"])
 def test_docker_or_an_image_that_is_named_must_be_there(
     make_task: MakeTask, recode: Run, daemon_without_images: None, given: str

@@ -67,6 +67,7 @@ LIMITS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("option", "parts"), LIMITS)
 def test_a_limit_that_limits_nothing(recode: Run, option: str, parts: tuple[str, ...]) -> None:
     assert_message(one_line(recode("--recode-model=sim/novice", option)), *parts)
@@ -231,8 +232,8 @@ def test_conflicting_options(make_task: MakeTask, recode: Run, given: tuple[str,
     assert_message(one_line(recode(*given)), *parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["-n0"])
-@pytest.mark.mostly_slow
 def test_the_ini_may_hold_what_validation_has_no_use_for(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,6 +246,7 @@ def test_the_ini_may_hold_what_validation_has_no_use_for(
     assert result.ret == pytest.ExitCode.OK
 
 
+@pytest.mark.slow
 def test_the_ini_may_hold_what_the_agent_has_no_use_for(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,6 +268,7 @@ def test_a_bad_ini_value_names_the_ini(make_task: MakeTask, recode: Run, pyteste
     assert one_line(recode()) == "recode_turns=none is not a whole number from 1 to 10000"
 
 
+@pytest.mark.slow
 def test_a_directory_that_holds_another_run(
     make_task: MakeTask, recode: Run, workers: str, pytester: pytest.Pytester
 ) -> None:
@@ -351,6 +354,7 @@ def test_a_toml_value_of_a_wrong_type_names_the_type(
     assert_message(one_line(recode()), *parts)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(pytest.version_tuple < (9,), reason="pytest reads native TOML since 9.0")
 def test_toml_numbers_and_texts(make_task: MakeTask, recode: Run, pytester: pytest.Pytester, results: Results) -> None:
     make_task()
@@ -398,6 +402,7 @@ def test_a_wrong_directory_is_one_line(
     assert line.startswith(f"--recode-out={Path(out).resolve()} ")
 
 
+@pytest.mark.slow
 def test_a_duplicate_task_id(make_task: MakeTask, recode: Run, pytester: pytest.Pytester) -> None:
     make_task("a")
     make_task("b", files={"task.yaml": "schema: 1\nid: a\ntitle: Again\ntargets: [answer.py]\n"})
@@ -410,6 +415,7 @@ def test_a_duplicate_task_id(make_task: MakeTask, recode: Run, pytester: pytest.
     assert result.ret == pytest.ExitCode.INTERRUPTED
 
 
+@pytest.mark.slow
 def test_a_malformed_manifest_is_one_line_of_collection(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester
 ) -> None:
@@ -441,6 +447,7 @@ def test_auto_without_walls_stops_with_the_three_ways_on(
         assert way in line
 
 
+@pytest.mark.slow
 def test_paths_with_spaces_and_non_ascii_names(make_task: MakeTask, recode: Run, workers: str) -> None:
     root = make_task("tiny")
     root.rename(root.parent / "größte Aufgabe — 研究")

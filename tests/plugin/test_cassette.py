@@ -72,6 +72,7 @@ def lasting(value: Any) -> Any:
     return [lasting(each) for each in value] if isinstance(value, list) else value
 
 
+@pytest.mark.slow
 def test_a_replay_gives_the_same_records_without_server_key_or_cost(
     recode: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, workers: str
 ) -> None:
@@ -107,6 +108,7 @@ def test_a_replay_gives_the_same_records_without_server_key_or_cost(
         assert sum(row["recorded_usd"] for row in rows) == pytest.approx(asked * 18 / 1000 * counts[0])
 
 
+@pytest.mark.slow
 def test_a_cassette_has_no_key_and_no_address(recode: Run, pytester: pytest.Pytester) -> None:
     with ChatServer(answers) as server:
         recode(*RUN, f"--recode-api-base={server.url}", "--recode-out=first", "-k", "one")
@@ -249,6 +251,7 @@ def test_a_file_is_no_cassette(recode: Run, pytester: pytest.Pytester) -> None:
     assert_message(line, f"--recode-cassette={pytester.path / 'tape'}", "give a directory")
 
 
+@pytest.mark.slow
 def test_an_agents_commands_do_not_see_the_cassette(
     recode: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

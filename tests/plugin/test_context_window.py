@@ -26,6 +26,7 @@ def rambling(request: Request) -> str:
     return "SUMMARY" if "You keep the notes" in request.prompt else f"{RAMBLES}\n```bash\nls\n```\n"
 
 
+@pytest.mark.slow
 def test_a_model_that_rambles_out_of_its_window_is_unsolved_also_in_a_replay(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester
 ) -> None:
@@ -43,6 +44,7 @@ def test_a_model_that_rambles_out_of_its_window_is_unsolved_also_in_a_replay(
     assert lasting(results("again")) == lasting([played])
 
 
+@pytest.mark.slow
 def test_tasks_that_do_not_fit_are_one_error_with_the_next_step(
     make_task: MakeTask, recode: Run, results: Results
 ) -> None:

@@ -152,6 +152,7 @@ def test_a_disk_that_breaks_ends_the_run_before_another_request_is_sent(
         assert not passed_in_junit(pytester)
 
 
+@pytest.mark.slow
 def test_a_disk_without_room_is_found_before_anything_is_asked(make_task: MakeTask, recode: Run, disk: Path) -> None:
     make_task()
     mounted("-o", "remount,size=64k", str(disk))
@@ -165,6 +166,7 @@ def test_a_disk_without_room_is_found_before_anything_is_asked(make_task: MakeTa
     assert f"--recode-out={disk}/out: 64 KiB are free there" in words(result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "args", "full"),
     [
@@ -261,7 +263,7 @@ CONFIG = [None]
 """
 
 
-@pytest.mark.mostly_slow
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [(), ("--recode-fail-under=1",)], ids=["each", "share"])
 def test_what_passed_before_its_record_vanished_is_an_error_in_junit(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str, more: tuple[str, ...]
@@ -288,6 +290,7 @@ def pytest_sessionstart():
 """
 
 
+@pytest.mark.slow
 def test_a_file_that_may_not_grow_ends_the_run(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str
 ) -> None:

@@ -105,6 +105,7 @@ def lab(pytester: pytest.Pytester, make_task: MakeTask) -> Run:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.slow)])
 def test_a_run_with_all_of_them(lab: Run, results: Results, workers: str) -> None:
     chosen = ("--recode-agent=scribe", "--recode-sandbox=bench", "--recode-model=lab/m", "--recode-feedback=steady")
@@ -125,6 +126,7 @@ def test_a_run_with_all_of_them(lab: Run, results: Results, workers: str) -> Non
     assert [(row["format"], row["task"]) for row in table["rows"]] == [("lab", "tiny")]
 
 
+@pytest.mark.slow
 def test_preview_and_cut(lab: Run, pytester: pytest.Pytester) -> None:
     prompt = lab("pytest_recode.cli", "preview", "bench/tiny", "--agent=scribe", "--no-pager")
     assert "tiny: the first prompt that a model receives from the agent scribe" in prompt
@@ -144,6 +146,7 @@ def test_preview_and_cut(lab: Run, pytester: pytest.Pytester) -> None:
     )
 
 
+@pytest.mark.slow
 def test_unknown_names_list_what_is_installed(lab: Run) -> None:
     assert "unknown agent 'scrib' (did you mean scribe?)" in lab("pytest", "bench", "--recode-agent=scrib", status=4)
     arguments = ("preview", "bench/tiny", "--answer=bench/tiny/reference", "--sandbox=benches", "--no-pager")
@@ -151,6 +154,7 @@ def test_unknown_names_list_what_is_installed(lab: Run) -> None:
     assert "choose docker, bubblewrap, process, bench or auto" in message
 
 
+@pytest.mark.slow
 def test_two_distributions_with_one_name_are_one_line(lab: Run, pytester: pytest.Pytester) -> None:
     distribution(pytester.path / "site", "other", "[pytest_recode.agents]\nscribe = other:AGENT\n")
     text = lab("pytest", "bench", "--recode-agent=noop", status=4)

@@ -106,6 +106,7 @@ def test_a_model_by_prefix(make_task: MakeTask, recode: Run, results: Results, w
     assert [(record["model"], record["solved_turn"]) for record in results()] == [("mine/anything", 1)]
 
 
+@pytest.mark.slow
 def test_an_unknown_name_lists_what_was_added(make_task: MakeTask, recode: Run) -> None:
     make_task()
     text = words(recode("--recode-agent=later"))
@@ -140,6 +141,7 @@ WRONG = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("what", "offer", "option", "line"), WRONG)
 def test_a_wrong_offer_is_one_line(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, what: str, offer: str, option: str, line: str

@@ -126,6 +126,7 @@ IGNORES_SIGCHLD = (
 )
 
 
+@pytest.mark.slow
 def test_a_parent_that_ignores_sigchld_changes_nothing(make_task: MakeTask, pytester: pytest.Pytester) -> None:
     """bwrap would wait for its child, and `subprocess` would take every exit status for 0."""
     make_task("a")
@@ -159,7 +160,7 @@ def cut_off(
     return run
 
 
-@pytest.mark.mostly_slow
+@pytest.mark.slow
 def test_ctrl_c_leaves_whole_records_and_nothing_running(
     cut_off: Callable[..., int], pytester: pytest.Pytester
 ) -> None:

@@ -49,6 +49,7 @@ def ids(collector: Collector) -> set[tuple[bytes, bytes, bytes]]:
     return {(span.trace_id, span.span_id, span.parent_span_id) for span in collector.spans}
 
 
+@pytest.mark.slow
 def test_a_run_sends_what_an_export_sends_later(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester, workers: str, command: Command
 ) -> None:
@@ -91,6 +92,7 @@ def test_an_episode_is_sent_while_the_next_one_is_played(
     assert len(collector.requests) == 2
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_fails_changes_no_result(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester, workers: str
 ) -> None:

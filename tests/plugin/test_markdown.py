@@ -106,6 +106,7 @@ def test_elsewhere_there_are_no_annotations(make_task: MakeTask, recode: Run, py
     assert not [line for line in result.outlines if line.startswith("::")]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("agents")
 def test_a_file_that_cannot_be_written_is_said(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch

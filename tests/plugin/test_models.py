@@ -45,6 +45,7 @@ def answers(request: Request) -> Answer:
     return say(RIGHT if "Feedback on turn" in request.prompt else WRONG)
 
 
+@pytest.mark.slow
 def test_a_real_conversation_is_solved_in_turn_two(
     make_task: MakeTask, recode: Run, results: Results, workers: str
 ) -> None:
@@ -62,6 +63,7 @@ def test_a_real_conversation_is_solved_in_turn_two(
     assert_message(words(result), "cost ?", "the price of at least one call")
 
 
+@pytest.mark.slow
 def test_a_model_that_makes_nothing_of_it_is_unsolved_not_an_error(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester
 ) -> None:
@@ -119,6 +121,7 @@ def test_answers_that_cannot_be_parsed_are_counted_by_model(
     ]
 
 
+@pytest.mark.slow
 def test_an_answer_that_the_provider_ended_early_is_the_reason_in_terminal_show_and_page(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester
 ) -> None:
@@ -172,6 +175,7 @@ def test_answers_of_a_turn_that_was_cut_off_are_counted_with_what_they_cost(
     assert "answers that could not be used: m 4 of 5" in output
 
 
+@pytest.mark.slow
 def test_a_bad_key_is_an_error_said_once(make_task: MakeTask, recode: Run, results: Results) -> None:
     for name in ("a", "b", "c"):
         make_task(name)
@@ -205,6 +209,7 @@ def pytest_recode_models():
 """
 
 
+@pytest.mark.slow
 def test_an_address_that_nobody_answers_at_is_waited_for_once_and_that_is_said(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester, workers: str
 ) -> None:
@@ -288,6 +293,7 @@ def pytest_recode_episode_finished(record):
 """
 
 
+@pytest.mark.slow
 def test_a_server_that_is_started_late_is_found(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester
 ) -> None:
@@ -302,6 +308,7 @@ def test_a_server_that_is_started_late_is_found(
     assert [line["reach"] for line in lines if "reach" in line] == ["waiting", "lost", "answers"]
 
 
+@pytest.mark.slow
 def test_a_budget_holds_for_all_workers(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester, workers: str
 ) -> None:
@@ -325,6 +332,7 @@ def test_a_budget_holds_for_all_workers(
     assert_line("\n".join(result.outlines), "budget: spent after 0 episodes", "4 episodes", "an unknown amount")
 
 
+@pytest.mark.slow
 def test_a_model_has_a_budget_of_its_own(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester, workers: str
 ) -> None:
@@ -344,6 +352,7 @@ def test_a_model_has_a_budget_of_its_own(
     assert_line("\n".join(result.outlines), "budget: spent after", "1 episode", "about 0.02 USD more")
 
 
+@pytest.mark.slow
 def test_feedback_by_a_model(make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester) -> None:
     make_task()
     written = {
@@ -387,8 +396,8 @@ UNKNOWN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("option", "thing", "way_on"), UNKNOWN)
-@pytest.mark.mostly_slow
 def test_unknown_and_retired_models_and_missing_keys_are_one_line(
     make_task: MakeTask, recode: Run, option: str, thing: str, way_on: str
 ) -> None:
@@ -407,6 +416,7 @@ needs_docker = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @needs_docker
 def test_a_missing_image_is_one_line_before_anything_is_spent(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str
@@ -425,6 +435,7 @@ def test_a_missing_image_is_one_line_before_anything_is_spent(
     assert not list(pytester.path.glob("out/*"))
 
 
+@pytest.mark.slow
 @needs_docker
 def test_a_model_is_judged_with_the_interpreter_that_was_named(
     make_task: MakeTask, recode: Run, results: Results, workers: str
@@ -439,6 +450,7 @@ def test_a_model_is_judged_with_the_interpreter_that_was_named(
     assert [record["sandbox"] for record in results()] == ["bubblewrap"]
 
 
+@pytest.mark.slow
 @needs_docker
 def test_a_missing_image_of_a_task_is_that_tasks_error(
     make_task: MakeTask, recode: Run, results: Results, workers: str
@@ -455,6 +467,7 @@ def test_a_missing_image_of_a_task_is_that_tasks_error(
     assert "Traceback" not in words(result)
 
 
+@pytest.mark.slow
 def test_a_model_that_is_retired_soon_is_announced_once_before_the_run(
     make_task: MakeTask, recode: Run, workers: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

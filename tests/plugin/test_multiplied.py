@@ -43,6 +43,7 @@ def better(request: Request) -> Any:
     return say(WRONG if request.number == 0 else RIGHT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "ordinary"),
     [
@@ -50,7 +51,6 @@ def better(request: Request) -> Any:
         pytest.param(("--count=3",), 4, marks=repeat),  # which repeats no unittest class
     ],
 )
-@pytest.mark.mostly_slow
 def test_an_episode_is_not_multiplied(
     make_task: MakeTask,
     recode: Run,
@@ -74,7 +74,7 @@ def test_an_episode_is_not_multiplied(
     assert words(result).count(f"recode: {option} applies to ordinary tests, {REFUSED}") == 1
 
 
-@pytest.mark.mostly_slow
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [(), pytest.param(("--count=1",), marks=repeat)], ids=["without", "once"])
 def test_nothing_is_said_where_nothing_is_multiplied(make_task: MakeTask, recode: Run, given: tuple[str, ...]) -> None:
     make_task()
@@ -83,6 +83,7 @@ def test_nothing_is_said_where_nothing_is_multiplied(make_task: MakeTask, recode
     )
 
 
+@pytest.mark.slow
 @flakefinder
 def test_items_have_no_function_afterwards(make_task: MakeTask, recode: Run, pytester: pytest.Pytester) -> None:
     """Plugins take an item that has one for a function."""

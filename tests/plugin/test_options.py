@@ -571,23 +571,24 @@ def marked(image: str) -> str:
     return name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("way", "workers"), [(command_line, "-n2"), (ini, "-n0")])
 @pytest.mark.parametrize("session", list(ALWAYS))
-@pytest.mark.mostly_slow
 def test_every_option_has_its_effect(attempt: Callable[..., Seen], session: str, way: Way, workers: str) -> None:
     seen = attempt(session, way, workers, lambda case: case.values)
     effects = {name: case.effect(seen) for name, case in CASES.items() if case.session == session}
     assert all(effects.values()), (effects, words(seen.result))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("session", list(ALWAYS))
-@pytest.mark.mostly_slow
 def test_no_effect_is_there_without_its_option(attempt: Callable[..., Seen], session: str) -> None:
     seen = attempt(session, command_line, "-n0", lambda case: case.others)
     effects = {name: case.effect(seen) for name, case in CASES.items() if case.session == session}
     assert not any(effects.values()), (effects, words(seen.result))
 
 
+@pytest.mark.slow
 def test_an_interpreter_that_is_none(make_task: MakeTask, recode: Run, workers: str) -> None:
     make_task()
     result = recode(workers, "--recode-agent=reference", "--recode-python=/bin/false")
@@ -599,6 +600,7 @@ def test_an_interpreter_that_is_none(make_task: MakeTask, recode: Run, workers: 
     assert "Traceback" not in words(result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["process", "bubblewrap"])
 def test_the_sandbox_is_the_one_that_was_named(make_task: MakeTask, recode: Run, results: Results, kind: str) -> None:
     make_task()

@@ -386,6 +386,7 @@ DIFFERENCES = {
 _MORE = ("other files", "no tasks", "no file of an option")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "what", [pytest.param(each, marks=pytest.mark.slow) if each in _MORE else each for each in DIFFERENCES]
 )
@@ -401,6 +402,7 @@ def test_a_host_that_differs_is_named_before_anything_is_spent(make_task: MakeTa
     assert not (hosts.records / "out/results.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_a_host_without_the_tasks_is_named_before_anything_is_asked(make_task: MakeTask, hosts: Hosts) -> None:
     root = make_task("a")
     hosts.make(f"mount -t tmpfs disk {shlex.quote(str(root.parent))}")

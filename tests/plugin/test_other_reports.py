@@ -83,6 +83,7 @@ def attached(place: Path, result: dict[str, Any]) -> dict[str, str]:
     return {each["name"]: (place / each["source"]).read_text() for each in result.get("attachments", [])}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("bench")
 def test_allure_has_names_parameters_attachments_and_distinguishes_failed_from_broken(
     recode: Run, pytester: pytest.Pytester, workers: str
@@ -113,6 +114,7 @@ def test_allure_has_names_parameters_attachments_and_distinguishes_failed_from_b
     assert "a-model: server: 503" in attached(place, found["down"])["Episode"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("bench")
 def test_in_allure_expected_failures_are_skipped_as_in_junit(
     recode: Run, pytester: pytest.Pytester, workers: str
@@ -177,6 +179,7 @@ class Blob(HTMLParser):
         return dict(extra)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("bench")
 @pytest.mark.both_ways
 def test_pytest_html_links_to_the_page_of_each_episode(recode: Run, pytester: pytest.Pytester, workers: str) -> None:
@@ -198,6 +201,7 @@ def test_pytest_html_links_to_the_page_of_each_episode(recode: Run, pytester: py
     assert "a-model: server: 503" in (pytester.path / "shown" / page.extra(IDS["down"])["content"]).read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("bench")
 def test_the_self_contained_page_of_pytest_html_contains_the_episodes(
     recode: Run, pytester: pytest.Pytester, workers: str
@@ -210,6 +214,7 @@ def test_the_self_contained_page_of_pytest_html_contains_the_episodes(
     assert list(pytester.path.glob("assets/*")) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("bench")
 @pytest.mark.parametrize("task", ["down", pytest.param("solved", marks=pytest.mark.slow)])
 def test_an_episode_whose_worker_died_is_an_error_of_every_report(
@@ -291,6 +296,7 @@ def test_without_jinja_the_page_is_text(recode: Run, pytester: pytest.Pytester) 
     assert "<html" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("bench")
 def test_sessions_without_tasks_and_without_reports_import_nothing_more(recode: Run, pytester: pytest.Pytester) -> None:
     pytester.makepyfile(

@@ -23,6 +23,7 @@ SCHEMA = json.loads((Path(pytest_recode.records.__file__).parent / "records.sche
 pytestmark = pytest.mark.usefixtures("agents")
 
 
+@pytest.mark.slow
 def test_solved_in_turn_three(make_task: Callable[..., Path], recode: Run, results: Results, workers: str) -> None:
     make_task()
     result = recode(workers, "-v", "--recode-agent=tiny_agents:THIRD_TIME", "--recode-out=out")
@@ -37,6 +38,7 @@ def test_solved_in_turn_three(make_task: Callable[..., Path], recode: Run, resul
     assert [case["interface"] for case in record["turns"][0]["cases"]] == ["answer.twice", "answer.half"]
 
 
+@pytest.mark.slow
 def test_unsolved_fails_with_a_text_for_people(
     make_task: Callable[..., Path], recode: Run, results: Results, workers: str, pytester: pytest.Pytester
 ) -> None:
@@ -74,6 +76,7 @@ def test_a_fault_is_an_error_and_in_no_share(
     assert "0/0 - -" in text
 
 
+@pytest.mark.slow
 def test_junit_properties(make_task: Callable[..., Path], recode: Run, workers: str, pytester: pytest.Pytester) -> None:
     make_task()
     recode(workers, "--recode-agent=tiny_agents:THIRD_TIME", "--junitxml=junit.xml")
@@ -87,6 +90,7 @@ def test_junit_properties(make_task: Callable[..., Path], recode: Run, workers: 
     assert Path(found["recode_transcript"] or "").is_file()
 
 
+@pytest.mark.slow
 def test_the_first_failures_are_whole_and_the_others_a_line(
     make_task: Callable[..., Path],
     recode: Run,
@@ -143,6 +147,7 @@ def test_summary_has_a_row_per_policy_and_the_count_per_turn(
     assert "tiny_agents:THIRD_TIME none 0 0 0" in text
 
 
+@pytest.mark.slow
 def test_attempts_are_played_each(make_task: Callable[..., Path], recode: Run, results: Results, workers: str) -> None:
     make_task()
     recode(workers, "--recode-agent=reference", "--recode-attempts=3", "--recode-out=out").assert_outcomes(passed=3)
@@ -211,18 +216,21 @@ def test_validation_finds_a_case_that_an_empty_array_passes(
     assert text.count(warning) == 1
 
 
+@pytest.mark.slow
 def test_a_seed_repeats_a_verdict(make_task: Callable[..., Path], recode: Run, results: Results, workers: str) -> None:
     make_task()
     recode(workers, "--recode-agent=reference", "--recode-seed=7", "--recode-out=out")
     assert results()[0]["turns"][0]["seed"] == 7
 
 
+@pytest.mark.slow
 def test_seeds_are_secret_and_differ(make_task: Callable[..., Path], recode: Run, results: Results) -> None:
     make_task()
     recode("--recode-agent=tiny_agents:THIRD_TIME", "--recode-out=out")
     assert len({turn["seed"] for turn in results()[0]["turns"]}) == 3
 
 
+@pytest.mark.slow
 def test_the_default_directory_is_ignored_by_git(
     make_task: Callable[..., Path], recode: Run, pytester: pytest.Pytester
 ) -> None:
@@ -247,8 +255,8 @@ def test_ini_twins_work_and_the_command_line_wins(
     assert [(record["feedback"], len(record["turns"])) for record in results()] == [("L3", 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["sim/graduate", None])
-@pytest.mark.mostly_slow
 def test_a_record_has_the_turns_and_steps_that_there_can_be(
     make_task: Callable[..., Path], recode: Run, results: Results, pytester: pytest.Pytester, model: str | None
 ) -> None:

@@ -37,6 +37,7 @@ def feedback(root: Path) -> dict[str, Any]:
     return dict(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [(), pytest.param(("-s",), marks=pytest.mark.slow)], ids=["captured", "not captured"])
 @pytest.mark.usefixtures("agents")
 def test_a_person_is_asked_in_the_terminal_what_the_level_shows(
@@ -262,6 +263,7 @@ def test_an_input_that_ends_is_an_error_and_no_feedback(
     assert_message(record["error"]["message"], "input ended", "--recode-resume", "--recode-feedback-from=files")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("agents")
 def test_where_nobody_can_be_asked_that_is_a_usage_error(make_task: MakeTask, recode: Run) -> None:
     make_task()

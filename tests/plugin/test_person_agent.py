@@ -43,6 +43,7 @@ def directory(person: Terminal) -> Path:
     return Path(found)
 
 
+@pytest.mark.slow
 def test_a_wrong_answer_gets_feedback_and_a_right_one_solves(
     make_task: MakeTask, pytester: pytest.Pytester, results: Results
 ) -> None:
@@ -120,6 +121,7 @@ def test_giving_up_grades_and_ends(
         assert PROMPT not in person.seen
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_was_graded_and_resume_goes_on(
     make_task: MakeTask, pytester: pytest.Pytester, results: Results
 ) -> None:
@@ -171,6 +173,7 @@ def test_an_input_that_ends_is_an_interruption(
         assert person.end() == pytest.ExitCode.OK
 
 
+@pytest.mark.slow
 def test_a_piped_output_is_named(make_task: MakeTask, pytester: pytest.Pytester) -> None:
     make_task()
     with terminal(pytester.path, *KEPT, piped=True) as person:
@@ -178,6 +181,7 @@ def test_a_piped_output_is_named(make_task: MakeTask, pytester: pytest.Pytester)
         assert_line(person.seen, "--recode-agent=person", "the output of this run is piped", "another --recode-agent")
 
 
+@pytest.mark.slow
 def test_nothing_hidden_is_shown_below_l4(make_task: MakeTask, pytester: pytest.Pytester, temporary: Path) -> None:
     """Not in the directory, nor anywhere beside it, nor in the terminal, also when the episode is over."""
     tests = FILES["tests/test_answer.py"].replace("== 3.0", "== 3.0, 'the hidden words'")
@@ -255,6 +259,7 @@ def test_the_episodes_time_limit_does_not_count_but_a_timeout_of_the_user_does(
     assert results("limited")[0]["error"]["kind"] == "time"
 
 
+@pytest.mark.slow
 def test_where_nobody_can_work_that_is_a_usage_error(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester
 ) -> None:

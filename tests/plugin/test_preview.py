@@ -42,6 +42,7 @@ def parts(text: str) -> dict[str, str]:
     return dict(zip(found[1::2], found[2::2], strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("agent", "protocol"),
     [
@@ -101,6 +102,7 @@ def answers(pytester: pytest.Pytester) -> Callable[..., Path]:
 Write = Callable[..., Path]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leaking", [True, pytest.param(False, marks=SLOW)])
 def test_the_feedback_is_that_of_a_run_at_every_level(
     leaking: bool,
@@ -176,6 +178,7 @@ def test_the_verdict_is_that_of_a_validation(
     assert not re.search("proofs/wrong/(bad|changed)", said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=SLOW)])
 def test_a_mutant_is_the_validations_by_name_and_number(
     every: bool, make_task: MakeTask, recode: Run, command: Command, pytester: pytest.Pytester
@@ -322,6 +325,7 @@ def test_tests_that_give_no_verdict_are_one_line(
     assert_message(done.stderr.removeprefix("pytest-recode: error: "), "tiny", "nothing_of_that_name")
 
 
+@pytest.mark.slow
 def test_auto_isolates_an_answer_that_is_no_part_of_the_task(
     make_task: MakeTask, answers: Write, pytester: pytest.Pytester
 ) -> None:
@@ -360,6 +364,7 @@ def test_unchanged_files_of_the_repository_may_stand_beside_the_targets(
     assert "paper.md" not in refused.stderr
 
 
+@pytest.mark.slow
 def test_docker_without_an_image_is_not_chosen(
     make_task: MakeTask, answers: Write, command: Command, pytester: pytest.Pytester, daemon_without_images: None
 ) -> None:
@@ -376,6 +381,7 @@ def test_docker_without_an_image_is_not_chosen(
     assert_message(named.stderr.splitlines()[-1], "image", "pull it")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["reference", pytest.param("repo", marks=SLOW)])
 def test_reference_and_repository_are_graded_as_proofs_are(
     place: str, make_task: MakeTask, command: Command, pytester: pytest.Pytester, daemon_without_images: None
@@ -387,6 +393,7 @@ def test_reference_and_repository_are_graded_as_proofs_are(
     assert ("all 2 hidden tests pass" in done.stdout) == (place == "reference")
 
 
+@pytest.mark.slow
 def test_no_text_of_a_task_controls_the_terminal(
     make_task: MakeTask, command: Command, answers: Write, pytester: pytest.Pytester
 ) -> None:

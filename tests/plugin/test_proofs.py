@@ -44,6 +44,7 @@ def test_a_proved_task(make_task: MakeTask, recode: Run, workers: str) -> None:
     assert "tiny: mutants 100 % of 9, 1 wrong answer, 3 seeds ===" in text
 
 
+@pytest.mark.slow
 def test_a_check_without_anything_to_grade_is_not_collected(make_task: MakeTask, recode: Run) -> None:
     make_task(files={**PROVED, "proofs/right/sum/answer.py": None, "proofs/right/.DS_Store": ""})
     result = recode("--recode-validate", "-k", "right or wrong or empty")
@@ -54,6 +55,7 @@ def test_a_check_without_anything_to_grade_is_not_collected(make_task: MakeTask,
     assert "tiny right" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("files", "check", "says"),
     [
@@ -84,7 +86,6 @@ def test_a_check_without_anything_to_grade_is_not_collected(make_task: MakeTask,
         ),
     ],
 )
-@pytest.mark.mostly_slow
 def test_what_a_proof_finds_fails_its_check(
     make_task: MakeTask, recode: Run, files: dict[str, str | None], check: str, says: str
 ) -> None:
@@ -95,6 +96,7 @@ def test_what_a_proof_finds_fails_its_check(
     assert ("(3 of 3 seeds; repeat it with --recode-seed=" in words(result)) == (check in ("right", "wrong"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("files", "check", "says"),
     [
@@ -142,7 +144,6 @@ def test_what_a_proof_finds_fails_its_check(
         ),
     ],
 )
-@pytest.mark.mostly_slow
 def test_a_mistake_in_the_proofs_is_one_line(
     make_task: MakeTask, recode: Run, files: dict[str, str | None], check: str, says: str
 ) -> None:
@@ -187,6 +188,7 @@ def test_a_wrong_answer_may_be_given_by_its_changes_of_the_reference(make_task: 
     assert "tiny: proofs/wrong/no-sign solves the task" in words(result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("files", "says"),
     [
@@ -230,7 +232,6 @@ def test_a_wrong_answer_may_be_given_by_its_changes_of_the_reference(make_task: 
         ),
     ],
 )
-@pytest.mark.mostly_slow
 def test_a_mistake_in_changes_is_one_line(
     make_task: MakeTask, recode: Run, files: dict[str, str | None], says: str
 ) -> None:
@@ -240,6 +241,7 @@ def test_a_mistake_in_changes_is_one_line(
     assert says in words(result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("files", "check"),
     [
@@ -256,6 +258,7 @@ def test_a_mistake_in_a_part_of_the_proofs_stops_only_the_check_that_reads_it(
     assert f"tiny {check} error" in words(result)
 
 
+@pytest.mark.slow
 def test_an_episode_does_not_read_the_proofs(make_task: MakeTask, recode: Run) -> None:
     make_task(files={**PROVED, "proofs/notes.md": "x"})
     recode("--recode-agent=reference").assert_outcomes(passed=1)
@@ -283,6 +286,7 @@ tiny: 2 mutants survive every case: answer.py:6 in twice (answer.twice)
 """
 
 
+@pytest.mark.slow
 def test_a_survivor_is_a_diff_of_the_reference_and_names_the_nearest_case(make_task: MakeTask, recode: Run) -> None:
     make_task(files=WEAK)
     result = recode("--recode-validate", "-k", "mutants-answer.twice")
@@ -312,6 +316,7 @@ def test_after_another_case(candidate, x):
 """
 
 
+@pytest.mark.slow
 def test_cases_that_fail_for_no_mutant_and_no_wrong_answer_are_named(
     make_task: MakeTask, recode: Run, workers: str
 ) -> None:
@@ -323,8 +328,8 @@ def test_cases_that_fail_for_no_mutant_and_no_wrong_answer_are_named(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("selected", ["wrong", "mutants", "wrong or mutants-answer.half"])
-@pytest.mark.mostly_slow
 def test_with_a_part_of_the_checks_it_is_not_known_which_cases_prove_nothing(
     make_task: MakeTask, recode: Run, selected: str
 ) -> None:
@@ -346,6 +351,7 @@ def test_a_survivor_can_be_copied_to_the_equivalent_mutants(make_task: MakeTask,
     assert line not in words(recode("--recode-validate", "-k", "mutants"))
 
 
+@pytest.mark.slow
 def test_a_reference_cannot_write_to_the_terminal(make_task: MakeTask, recode: Run) -> None:
     reference = FILES["reference/answer.py"]
     assert reference is not None
@@ -428,6 +434,7 @@ def test_the_number_of_seeds_by_ini(make_task: MakeTask, recode: Run, pytester: 
     assert "recode_validate_seeds=0 is not a whole number from 1 to 10000" in words(recode("--recode-validate"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "says"),
     [
@@ -437,7 +444,6 @@ def test_the_number_of_seeds_by_ini(make_task: MakeTask, recode: Run, pytester: 
         ("# pytest<1\n-r other.txt\nhttps://example.org/x.whl\npytest<1; python_version < '3'\n", ""),
     ],
 )
-@pytest.mark.mostly_slow
 def test_requirements_that_the_interpreter_does_not_meet(
     make_task: MakeTask, recode: Run, line: str, says: str
 ) -> None:
@@ -460,6 +466,7 @@ def test_sentences_of_the_instruction_that_no_wrong_answer_quotes(make_task: Mak
     assert "no wrong answer quotes:" not in words(recode("--recode-validate", "-k", "wrong", "-v"))
 
 
+@pytest.mark.slow
 def test_a_task_whose_files_lack_its_canary_or_show_its_reference_fails(make_task: MakeTask, recode: Run) -> None:
     lines = "".join(f"    total += x ** {power} / {power}\n" for power in range(2, 9))
     code = f"def half(x):\n    total = 0.0\n{lines}    return x / 2 + 0 * total\n"
@@ -474,6 +481,7 @@ def test_a_task_whose_files_lack_its_canary_or_show_its_reference_fails(make_tas
     assert re.search(r"tiny canary problem \d.* tiny reference ok \d", words(result))
 
 
+@pytest.mark.slow
 def test_a_task_that_cannot_be_read_stops_the_others_unless_the_user_says_otherwise(
     make_task: MakeTask, recode: Run, workers: str
 ) -> None:

@@ -60,6 +60,7 @@ def test_a_proxy_starts_workers(place: Path) -> None:
     assert "error" not in outcomes(place)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("proxy", ["--px=id=gate//popen", "--tx=popen//id=gate"])
 def test_a_proxy_that_cannot_start_workers_is_named_before_anything_is_spent(place: Path, proxy: str) -> None:
     done = run(place, proxy, f"--tx=popen//via=gate//chdir={place}")

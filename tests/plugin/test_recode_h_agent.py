@@ -64,7 +64,7 @@ def test_what_the_user_gives_wins(asked: Any, make_task: MakeTask, results: Resu
     assert SHOWN not in asked.said
 
 
-@pytest.mark.mostly_slow
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ["recode", "one-shot"])
 def test_any_agent_is_shown_the_output_where_the_run_says_so(asked: Any, make_task: MakeTask, agent: str) -> None:
     make_task()
@@ -90,6 +90,7 @@ def test_with_shared_judging_too(asked: Any, make_task: MakeTask) -> None:
     assert "answer.twice(x) == double(x)" in requests[3].prompt
 
 
+@pytest.mark.slow
 def test_the_simulated_models_play_it(make_task: MakeTask, recode: Run, results: Results, workers: str) -> None:
     make_task()
     recode(workers, "--recode-agent=recode-h", "--recode-model=sim/expert", "--recode-out=out").assert_outcomes(
@@ -101,7 +102,7 @@ def test_the_simulated_models_play_it(make_task: MakeTask, recode: Run, results:
     assert {line["kind"] for line in lines if line["event"] == "action"} >= {"RETRIEVE", "REPLACE", "SUBMIT"}
 
 
-@pytest.mark.mostly_slow
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ["recode", "recode-h"])
 def test_summaries_and_searches_are_in_every_account(
     make_task: MakeTask, recode: Run, results: Results, monkeypatch: pytest.MonkeyPatch, agent: str

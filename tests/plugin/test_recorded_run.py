@@ -14,6 +14,7 @@ from tests.record_cassette import CASSETTE, ROOT, RUN
 Run = Callable[..., pytest.RunResult]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 def test_the_recorded_run_is_replayed(
     run_pytest: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, workers: str

@@ -51,8 +51,8 @@ def better(request: Request) -> Any:
     return say(WRONG if request.number == 0 else RIGHT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [True, False], ids=["both reported", "the last reported"])
-@pytest.mark.mostly_slow
 def test_a_repeated_item_keeps_its_result(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester, workers: str, first: bool
 ) -> None:
@@ -73,6 +73,7 @@ def test_a_repeated_item_keeps_its_result(
         assert (pytester.path / "junit.xml").read_text().count('name="recode_outcome"') == 1
 
 
+@pytest.mark.slow
 def test_an_error_is_not_asked_again_either(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester
 ) -> None:
@@ -84,6 +85,7 @@ def test_an_error_is_not_asked_again_either(
     assert [record["outcome"] for record in results()] == ["error"]
 
 
+@pytest.mark.slow
 def test_a_task_that_is_given_twice_is_played_once(make_task: MakeTask, recode: Run, results: Results) -> None:
     make_task()
     with ChatServer(better) as server:
@@ -95,6 +97,7 @@ def test_a_task_that_is_given_twice_is_played_once(make_task: MakeTask, recode: 
     assert [record["outcome"] for record in results()] == ["unsolved"]
 
 
+@pytest.mark.slow
 def test_a_check_that_is_repeated_is_told_once(make_task: MakeTask, recode: Run, pytester: pytest.Pytester) -> None:
     make_task()
     pytester.makeconftest(REPEATS.format(first=True))
@@ -102,6 +105,7 @@ def test_a_check_that_is_repeated_is_told_once(make_task: MakeTask, recode: Run,
     assert text.partition("recode: validation")[2].count("tiny") == 1
 
 
+@pytest.mark.slow
 def test_the_marker_of_plugins_that_repeat_tests_is_taken_off(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str
 ) -> None:
@@ -113,6 +117,7 @@ def test_the_marker_of_plugins_that_repeat_tests_is_taken_off(
     assert words(result).count(line) == 1
 
 
+@pytest.mark.slow
 def test_each_worker_for_itself_is_refused(make_task: MakeTask, recode: Run) -> None:
     make_task()
     result = recode("--recode-agent=reference", "--dist=each", "--tx=2*popen", "--recode-out=out")

@@ -38,9 +38,9 @@ def play(recode: Run, *args: str, sandbox: str = "process") -> tuple[pytest.RunR
         return result, len(server.requests)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", LACKING)
 @pytest.mark.parametrize("sandbox", ["process", "bubblewrap"])
-@pytest.mark.mostly_slow
 def test_what_is_imported_and_not_installed(
     make_task: MakeTask, recode: Run, results: Results, where: str, sandbox: str
 ) -> None:
@@ -62,9 +62,9 @@ ALONE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [("--recode-validate", "-k", "reference"), ("--recode-agent=reference",)])
 @pytest.mark.parametrize("files", [LACKING["tests"], LACKING["reference"], ALONE], ids=["tests", "reference", "alone"])
-@pytest.mark.mostly_slow
 def test_what_is_not_installed_is_told_without_a_model(
     make_task: MakeTask, recode: Run, options: tuple[str, ...], files: dict[str, str]
 ) -> None:
@@ -76,6 +76,7 @@ def test_what_is_not_installed_is_told_without_a_model(
     assert "Traceback" not in words(result)
 
 
+@pytest.mark.slow
 def test_tests_that_are_wrong_are_found_before_a_model_is_asked(
     make_task: MakeTask, recode: Run, results: Results
 ) -> None:
@@ -90,6 +91,7 @@ def test_tests_that_are_wrong_are_found_before_a_model_is_asked(
     assert "the reference's module answer cannot be imported: ZeroDivisionError" in words(result)
 
 
+@pytest.mark.slow
 def test_an_unmet_requirement_is_told_and_no_fault(
     make_task: MakeTask, recode: Run, workers: str, pytester: pytest.Pytester
 ) -> None:
@@ -117,6 +119,7 @@ def undecodable(make_task: MakeTask) -> None:
     (Path("bench") / "a" / "environment" / "requirements.txt").write_bytes(b"pytest # caf\xe9\n")
 
 
+@pytest.mark.slow
 def test_undecodable_requirements_are_an_error_of_their_check(make_task: MakeTask, recode: Run) -> None:
     undecodable(make_task)
     result = recode("--recode-validate", "-k", "reference")
@@ -125,6 +128,7 @@ def test_undecodable_requirements_are_an_error_of_their_check(make_task: MakeTas
     assert "Traceback" not in words(result)
 
 
+@pytest.mark.slow
 def test_undecodable_requirements_of_an_image_are_an_error_of_their_item(
     make_task: MakeTask, recode: Run, results: Results
 ) -> None:

@@ -78,8 +78,8 @@ def play(recode: Run, server: ChatServer, *args: str) -> pytest.RunResult:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["--reruns=2", "--force-reruns=2", "reruns", "flaky"])
-@pytest.mark.mostly_slow
 def test_an_episode_is_never_rerun(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester, workers: str, by: str
 ) -> None:
@@ -101,6 +101,7 @@ def test_an_episode_is_never_rerun(
     assert words(result).count(f"recode: {named} applies to ordinary tests, {REFUSED}") == 1
 
 
+@pytest.mark.slow
 def test_an_error_is_not_rerun_either(
     make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester, workers: str
 ) -> None:
@@ -113,6 +114,7 @@ def test_an_error_is_not_rerun_either(
     assert [record["outcome"] for record in results()] == ["error"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [(), ("--reruns=2",)], ids=["without", "with"])
 def test_hooks_of_others_see_an_episode_once(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, given: tuple[str, ...]
@@ -124,6 +126,7 @@ def test_hooks_of_others_see_an_episode_once(
         assert len((pytester.path / name).read_text().splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_without_reruns_nothing_is_said_of_them(make_task: MakeTask, recode: Run) -> None:
     make_task()
     assert "applies to ordinary tests" not in words(

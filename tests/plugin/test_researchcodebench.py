@@ -44,6 +44,7 @@ def ask(papers: Path, recode: Run, monkeypatch: pytest.MonkeyPatch) -> Ask:
     return asked
 
 
+@pytest.mark.slow
 def test_one_answer_at_temperature_0_and_no_feedback(papers: Path, ask: Ask, results: Results, workers: str) -> None:
     requests = ask(f"So:\n```python\n{RIGHT}\n```", workers, "-k", "floor or decay")
     assert len(requests) == 2
@@ -62,6 +63,7 @@ def test_one_answer_at_temperature_0_and_no_feedback(papers: Path, ask: Ask, res
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "count"),
     [
@@ -70,7 +72,6 @@ def test_one_answer_at_temperature_0_and_no_feedback(papers: Path, ask: Ask, res
         (("--recode-model=sim/novice", "--recode-model=sim/expert"), 1),
     ],
 )
-@pytest.mark.mostly_slow
 def test_attempts_that_ask_for_one_answer_are_told_once(
     papers: Path, recode: Run, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...], count: int, workers: str
 ) -> None:
@@ -88,6 +89,7 @@ def test_attempts_that_ask_for_one_answer_are_told_once(
 NO_BLOCK = "the last answer wrote nothing: "
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "finish", "message"),
     [
@@ -114,7 +116,6 @@ NO_BLOCK = "the last answer wrote nothing: "
         ),
     ],
 )
-@pytest.mark.mostly_slow
 def test_an_unsolved_answer_says_why(
     ask: Ask, capfd: Any, pytester: pytest.Pytester, answer: str, finish: str, message: str
 ) -> None:
@@ -139,7 +140,7 @@ def test_an_unsolved_answer_says_why(
         assert target.summary.endswith(" lines after this turn")
 
 
-@pytest.mark.mostly_slow
+@pytest.mark.slow
 @pytest.mark.parametrize("args", [(), ("--recode-temperature=1",)])
 def test_a_model_that_takes_no_temperature_is_named(ask: Ask, args: tuple[str, ...], capfd: Any, workers: str) -> None:
     requests = ask("No.", workers, "-k", "floor", "--recode-model=gpt-5-mini", *args)
@@ -155,8 +156,8 @@ def test_simulated_attempts_differ(papers: Path, recode: Run, results: Results) 
     assert {record["outcome"] for record in results()} == {"solved", "unsolved"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reindent", [False, True])
-@pytest.mark.mostly_slow
 def test_an_answer_at_another_depth(ask: Ask, results: Results, reindent: bool) -> None:
     ask(f"```python\n{RIGHT.strip()}\n```", "-k", "floor", *(["--recode-reindent"] if reindent else []))
     [record] = results()
@@ -190,6 +191,7 @@ def test_a_simulated_novice_is_wrong_until_it_is_told(papers: Path, recode: Run,
     assert max(turns) > 1
 
 
+@pytest.mark.slow
 def test_the_summary_has_the_share_of_the_lines_too(
     papers: Path, recode: Run, results: Results, pytester: pytest.Pytester, workers: str
 ) -> None:
@@ -221,6 +223,7 @@ def test_a_simulated_novice_takes_a_correction_for_the_block(
     assert 2 in {record["solved_turn"] for record in results()}
 
 
+@pytest.mark.slow
 def test_a_paper_whose_own_code_fails_is_an_error_and_a_broken_one_too(
     papers: Path, recode: Run, results: Results, workers: str
 ) -> None:
@@ -239,6 +242,7 @@ def test_a_paper_whose_own_code_fails_is_an_error_and_a_broken_one_too(
     assert "not played" not in result.stdout.str()
 
 
+@pytest.mark.slow
 def test_where_no_task_could_be_read_that_is_said_too(papers: Path, recode: Run, workers: str) -> None:
     for name in ("running-moments/lib/weights.py", "shrinkage/shrink.py"):
         (papers / name).unlink()
@@ -249,6 +253,7 @@ def test_where_no_task_could_be_read_that_is_said_too(papers: Path, recode: Run,
         assert result.stdout.str().count(message) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("out", ["", "shrinkage/out"])
 def test_records_may_not_lie_among_the_papers(
     papers: Path, recode: Run, monkeypatch: pytest.MonkeyPatch, out: str

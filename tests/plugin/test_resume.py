@@ -160,6 +160,7 @@ def test_a_later_run_in_the_directory_shares_the_first_turn(
     assert "paid L1 1/2" in words(result), "what was kept is in the summary"
 
 
+@pytest.mark.slow
 def test_without_resume_a_directory_is_not_gone_on_with(
     played: None, calls: Callable[[], list[str]], recode: Run
 ) -> None:
@@ -171,6 +172,7 @@ def test_without_resume_a_directory_is_not_gone_on_with(
     assert calls() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "says"),
     [("--recode-turns=5", "was played with turns 4, and this run asks for 5"), ("", "other files of the task one")],
@@ -187,6 +189,7 @@ def test_another_setup_is_not_mixed_in(
     assert calls() == before
 
 
+@pytest.mark.slow
 def test_an_error_is_tried_again_from_where_it_was(
     calls: Callable[[], list[str]], recode: Run, results: Results, workers: str
 ) -> None:
@@ -223,6 +226,7 @@ def test_an_error_is_kept_until_its_episode_came_to_something(
     assert sorted((record["task"], record["outcome"]) for record in results()) == [("one", "solved"), ("two", "error")]
 
 
+@pytest.mark.slow
 def test_a_task_that_was_broken_is_mended_and_played(
     calls: Callable[[], list[str]], recode: Run, results: Results, pytester: pytest.Pytester
 ) -> None:
@@ -420,6 +424,7 @@ def test_killed_several_times_and_gone_on_with(
     raise AssertionError(f"seed {seed}: not killed {times} times in 30 runs: {victims} are left")
 
 
+@pytest.mark.slow
 def test_that_another_run_is_waited_for_is_said_at_once(
     played: None,
     calls: Callable[[], list[str]],
@@ -450,9 +455,9 @@ def test_that_another_run_is_waited_for_is_said_at_once(
     assert [record["outcome"] for record in results()] == ["solved"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["checkpoints", "episodes", "first-turns"])
 @pytest.mark.parametrize("text", ["no JSON\n", '{"turn": 1}\n'])
-@pytest.mark.mostly_slow
 def test_what_something_else_wrote_into_is_one_error_that_names_it(
     played: None, calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester, folder: str, text: str
 ) -> None:
@@ -474,6 +479,7 @@ def test_what_something_else_wrote_into_is_one_error_that_names_it(
 VERDICT = {"seed": 1, "isolation": "separate", "tampering": [], "seconds": 0.5}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("folder", "number", "changed", "problem"),
     [
@@ -487,7 +493,6 @@ VERDICT = {"seed": 1, "isolation": "separate", "tampering": [], "seconds": 0.5}
         ("checkpoints", 1, {"verdict": {**VERDICT, "cases": 7}}, "verdict.cases is 7: must be a list"),
     ],
 )
-@pytest.mark.mostly_slow
 def test_a_damaged_line_is_one_error_that_names_the_key(
     played: None,
     calls: Callable[[], list[str]],
@@ -515,6 +520,7 @@ def test_a_damaged_line_is_one_error_that_names_the_key(
     assert calls() == before
 
 
+@pytest.mark.slow
 def test_a_damaged_ledger_is_one_usage_error_before_anything_is_asked(
     played: None, calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester
 ) -> None:
@@ -532,6 +538,7 @@ def test_a_damaged_ledger_is_one_usage_error_before_anything_is_asked(
     assert calls() == before
 
 
+@pytest.mark.slow
 def test_a_ledger_that_is_gone_is_one_usage_error_and_not_a_run_from_0_dollars(
     played: None, calls: Callable[[], list[str]], recode: Run, pytester: pytest.Pytester
 ) -> None:
@@ -611,8 +618,8 @@ NONSENSE: list[tuple[str, str, Any, str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("agent", "model", "state", "why"), NONSENSE)
-@pytest.mark.mostly_slow
 def test_a_state_that_is_nonsense_is_one_error_that_names_file_turn_and_way_on(
     calls: Callable[[], list[str]],
     recode: Run,
@@ -771,6 +778,7 @@ def test_a_directory_that_cannot_be_resumed_is_refused_before_the_gateway_starts
     assert "GATEWAY STARTED" in words(recode(*paid, "--recode-out=other", "-s"))
 
 
+@pytest.mark.slow
 def test_interrupted_episodes_that_are_not_resumed_are_named(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester
 ) -> None:
@@ -794,6 +802,7 @@ def test_interrupted_episodes_that_are_not_resumed_are_named(
     assert told not in recode(*agent, "--recode-feedback=L0", "--recode-resume").stdout.str()
 
 
+@pytest.mark.slow
 def test_finished_episodes_that_a_stopped_resume_does_not_reach_are_no_interrupted_ones(
     make_task: MakeTask, recode: Run
 ) -> None:

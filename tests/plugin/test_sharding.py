@@ -147,6 +147,7 @@ def test_the_shards_of_a_run_are_a_partition_of_its_items(
         assert shard == [nodeid for nodeid in whole if nodeid in set(shard)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "selection",
     [
@@ -159,7 +160,6 @@ def test_the_shards_of_a_run_are_a_partition_of_its_items(
     ],
     ids=lambda selection: selection[0],
 )
-@pytest.mark.mostly_slow
 def test_what_is_selected_moves_no_item(
     bench: None, collected: Callable[..., list[list[str]]], run_pytest: Run, selection: tuple[str, ...]
 ) -> None:
@@ -170,6 +170,7 @@ def test_what_is_selected_moves_no_item(
     assert [set(shard) for shard in collected(2, *options, *selection)] == [set(shard) & selected for shard in whole]
 
 
+@pytest.mark.slow
 def test_a_benchmark_is_dealt_by_its_tasks(
     collected: Callable[..., list[list[str]]], run_pytest: Run, pytester: pytest.Pytester
 ) -> None:
@@ -180,6 +181,7 @@ def test_a_benchmark_is_dealt_by_its_tasks(
     assert abs(len(shards[0]) - len(shards[1])) <= 1
 
 
+@pytest.mark.slow
 def test_the_checks_of_a_task_are_in_one_shard(bench: None, collected: Callable[..., list[list[str]]]) -> None:
     shards = collected(3, "--recode-validate")
     tasks = [{nodeid.partition("::")[0] for nodeid in shard} for shard in shards]
@@ -188,12 +190,14 @@ def test_the_checks_of_a_task_are_in_one_shard(bench: None, collected: Callable[
     assert len({len(shard) / len(own) for shard, own in zip(shards, tasks, strict=True)}) == 1
 
 
+@pytest.mark.slow
 def test_deselected_items_are_counted_and_the_header_names_the_shard(bench: None, recode: Run) -> None:
     result = recode(*PLAYS, "--recode-shard=1/5", "--recode-out=out", "-n0")
     result.assert_outcomes(passed=1, deselected=4)
     assert "recode: shard 1/5" in result.outlines
 
 
+@pytest.mark.slow
 def test_shards_play_every_episode_once(bench: None, recode: Run, results: Results, workers: str) -> None:
     played = []
     for number in (1, 2):
@@ -208,6 +212,7 @@ def test_shards_play_every_episode_once(bench: None, recode: Run, results: Resul
     assert {shard for _, shard in played} == {"1/2", "2/2"}
 
 
+@pytest.mark.slow
 def test_without_the_option_nothing_names_a_shard(bench: None, recode: Run, results: Results) -> None:
     recode(*PLAYS, "-k", "one", "--recode-out=out")
     assert [record["shard"] for record in results()] == [None]
@@ -226,6 +231,7 @@ def test_last_failed_is_of_this_shard(bench: None, recode: Run, results: Results
         assert again == first
 
 
+@pytest.mark.slow
 def test_ordinary_tests_are_in_every_shard(bench: None, recode: Run, pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_mine="def test_passes():\n    pass\n")
     passed = []
@@ -238,6 +244,7 @@ def test_ordinary_tests_are_in_every_shard(bench: None, recode: Run, pytester: p
     assert sorted(passed) == [1, 2]
 
 
+@pytest.mark.slow
 def test_an_unreadable_task_is_told_by_one_shard(pytester: pytest.Pytester, run_pytest: Run) -> None:
     shutil.copytree(DATASET, pytester.path / "dataset")
     path = pytester.path / "dataset/annotation_meta.jsonl"
@@ -279,7 +286,7 @@ def test_an_empty_selection_fails_as_ever(bench: None, recode: Run, workers: str
     assert not Path("out").exists()
 
 
-@pytest.mark.mostly_slow
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [("--collect-only",), ("--recode-validate",), ()], ids=["collect", "validate", "skip"])
 def test_an_empty_shard_without_episodes_to_play_writes_nothing(
     bench: None, recode: Run, more: tuple[str, ...]
@@ -334,6 +341,7 @@ def test_another_value_is_one_line(bench: None, recode: Run, value: str) -> None
     assert_message(line, f"--recode-shard={value}", "K/N", "from 1", "3/8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -343,7 +351,6 @@ def test_another_value_is_one_line(bench: None, recode: Run, value: str) -> None
     ],
     ids=["other number", "other count", "whole"],
 )
-@pytest.mark.mostly_slow
 def test_a_directory_stays_of_its_shard(
     bench: None, recode: Run, results: Results, options: tuple[str, ...], says: tuple[str, ...]
 ) -> None:
@@ -356,6 +363,7 @@ def test_a_directory_stays_of_its_shard(
     assert results() == before
 
 
+@pytest.mark.slow
 def test_a_whole_run_is_not_resumed_in_part(bench: None, recode: Run) -> None:
     recode(*PLAYS, "-k", "one", "--recode-out=out")
     result = recode(*PLAYS, "--recode-shard=1/2", "--recode-out=out", "--recode-resume")

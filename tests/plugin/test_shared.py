@@ -67,6 +67,7 @@ def shared(make_task: MakeTask) -> Path:
     return make_task("together", files=dict(FILES), manifest=SHARED)
 
 
+@pytest.mark.slow
 def test_verdicts_of_two_kinds_are_told_apart(shared: Path, make_task: MakeTask, recode: Run, results: Results) -> None:
     make_task("apart")
     result = recode("--recode-agent=reference", "--recode-out=out")
@@ -80,11 +81,13 @@ def test_verdicts_of_two_kinds_are_told_apart(shared: Path, make_task: MakeTask,
         jsonschema.validate(record, SCHEMA)
 
 
+@pytest.mark.slow
 def test_a_run_without_such_tasks_says_nothing_of_it(make_task: MakeTask, recode: Run) -> None:
     make_task("apart")
     assert "isolation:" not in words(recode("--recode-agent=reference"))
 
 
+@pytest.mark.slow
 def test_tampering_is_counted_and_named_and_told(
     shared: Path,
     recode: Run,
@@ -119,6 +122,7 @@ def test_tampering_is_counted_and_named_and_told(
     assert f"isolation: shared 1: {WEAKER}" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("checks", "count"),
     [("reference or untouched or twice", 3), pytest.param("validate", CHECKS, marks=pytest.mark.slow)],
@@ -137,6 +141,7 @@ def test_validation_finds_tests_that_pass_anything(make_task: MakeTask, recode: 
     assert "together: the empty target solves the task: its tests prove nothing." in words(result)
 
 
+@pytest.mark.slow
 def test_a_reference_that_does_not_pass_is_an_error(make_task: MakeTask, recode: Run) -> None:
     tests = {"tests/test_answer.py": "import answer\n\ndef test_twice():\n    assert answer.twice(1) == 3\n"}
     make_task("together", files=tests, manifest=SHARED)
@@ -149,6 +154,7 @@ def test_the_format_keeps_what_formats_keep(shared: Path) -> None:
     check_format(FORMAT, shared / "task.yaml")
 
 
+@pytest.mark.slow
 def test_nothing_is_paid_for_what_cannot_be_judged(make_task: MakeTask, recode: Run, results: Results) -> None:
     wrong = FILES["tests/test_answer.py"].replace("== double(x)", "== double(x) + 1")
     make_task(manifest=SHARED, files={**FILES, "tests/test_answer.py": wrong})

@@ -22,6 +22,7 @@ def papers(pytester: pytest.Pytester) -> Path:
     return Path(shutil.copytree(PAPERS, pytester.path / "pset"))
 
 
+@pytest.mark.slow
 def test_tampering_is_unsolved_and_in_the_record_and_the_summary(
     papers: Path, recode: Run, results: Results, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,6 +76,7 @@ def test_validation(papers: Path, recode: Run) -> None:
     result.stdout.no_fnmatch_line("*taken for tampering*")
 
 
+@pytest.mark.slow
 def test_validation_of_a_reference_that_does_not_pass(papers: Path, recode: Run) -> None:
     result = recode("--recode-validate", "-k", "shrinkage and threshold and reference")
     assert "cannot be judged here" in words(result)

@@ -132,8 +132,8 @@ SIGNALS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", SIGNALS)
-@pytest.mark.mostly_slow
 def test_the_answers_under_way_are_booked_and_no_more_is_asked(
     make_task: MakeTask, pytester: pytest.Pytester, start: Start, workers: str, how: str
 ) -> None:

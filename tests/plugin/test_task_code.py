@@ -54,6 +54,7 @@ def test_what_belongs_to_the_hidden_tests_stays_with_them(bench: Path, run_pytes
         assert result.ret == 0, result.stdout.str()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["0", pytest.param("2", marks=pytest.mark.slow)])
 def test_in_the_tasks_own_directory(
     bench: Path, run_pytest: Run, monkeypatch: pytest.MonkeyPatch, workers: str
@@ -65,6 +66,7 @@ def test_in_the_tasks_own_directory(
     assert result.ret == 0, result.stdout.str()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "given"), [("conftest.py", "bench"), ("conftest.py", "bench/sinkhorn"), ("__init__.py", "bench/sinkhorn")]
 )
@@ -83,6 +85,7 @@ def test_what_pytest_would_run_of_a_tasks_own_directory_is_refused(
         result.stdout.fnmatch_lines([f"*{words}*"])
 
 
+@pytest.mark.slow
 def test_a_conftest_above_the_tasks_is_the_users(bench: Path, run_pytest: Run) -> None:
     spoil(bench, "tests/conftest.py")
     for directory in (bench.parent, bench):
@@ -96,8 +99,8 @@ def test_a_conftest_above_the_tasks_is_the_users(bench: Path, run_pytest: Run) -
     assert ran(bench) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["pytest.ini", "tox.ini", "setup.cfg"])
-@pytest.mark.mostly_slow
 def test_a_task_does_not_configure_pytest(bench: Path, run_pytest: Run, name: str) -> None:
     section = "[tool:pytest]" if name == "setup.cfg" else "[pytest]"
     (bench / "sinkhorn" / name).write_text(f"{section}\naddopts = -v\n")
@@ -108,6 +111,7 @@ def test_a_task_does_not_configure_pytest(bench: Path, run_pytest: Run, name: st
     assert run_pytest(*RUN, "bench").ret == 0
 
 
+@pytest.mark.slow
 def test_an_interpreter_that_a_task_names_is_not_started(bench: Path, run_pytest: Run) -> None:
     program = bench / "sinkhorn" / "python"
     program.write_text(f"#!/bin/sh\ntouch {bench.parent / RAN}\n")

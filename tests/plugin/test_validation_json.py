@@ -30,6 +30,7 @@ def read(pytester: pytest.Pytester) -> dict[str, Any]:
 PARTS = "mutants or wrong or reference"
 
 
+@pytest.mark.slow
 @pytest.mark.both_ways
 def test_the_file_has_every_task_and_check_in_one_order(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str
@@ -59,6 +60,7 @@ def test_the_file_has_every_task_and_check_in_one_order(
     assert survivor["nearest"] == "test_answer.py::test_twice"
 
 
+@pytest.mark.slow
 def test_problems_errors_and_hostile_texts_are_in_it(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester
 ) -> None:
@@ -79,6 +81,7 @@ def test_problems_errors_and_hostile_texts_are_in_it(
     assert wrong["mutants"] is wrong["never_failed"] is wrong["seeds"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.both_ways
 def test_what_cannot_be_collected_is_in_it(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str
@@ -92,6 +95,7 @@ def test_what_cannot_be_collected_is_in_it(
     assert "wrong" in unreadable["message"]
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_written_is_a_usage_error_before_anything_is_run(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester
 ) -> None:
@@ -116,6 +120,7 @@ def test_a_usage_error_leaves_the_last_file_alone(make_task: MakeTask, recode: R
     assert (pytester.path / "found.json").read_text() == "old"
 
 
+@pytest.mark.slow
 def test_a_file_whose_directory_goes_fails_the_session(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester
 ) -> None:

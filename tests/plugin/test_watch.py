@@ -14,6 +14,7 @@ Run = Callable[..., pytest.RunResult]
 GIVEN = ("bench", "--recode-validate", "--recode-watch", "--recode-sandbox=process", "-k", "reference", "-q")
 
 
+@pytest.mark.slow
 def test_a_changed_task_is_validated_again_until_ctrl_c(make_task: MakeTask, pytester: pytest.Pytester) -> None:
     task = make_task()
     session = Terminal(pytester.path, *GIVEN)

@@ -25,6 +25,7 @@ def script(request: Request) -> Answer:
     return say(json.dumps(FAULTS if "BEGIN REFERENCE" in request.prompt else WORDS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
 def test_the_writer_is_asked_without_the_reference_and_recorded(
     make_task: MakeTask, recode: Run, results: Results, agents: None, monkeypatch: pytest.MonkeyPatch, workers: str

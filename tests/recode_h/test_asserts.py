@@ -39,6 +39,7 @@ def failing(verdict: Verdict) -> list[str]:
     return [case.id for case in verdict.cases if case.outcome is Outcome.FAILED]
 
 
+@pytest.mark.slow
 def test_what_an_assertion_was_about_is_said(every_sandbox: Sandbox, tmp_path: Path) -> None:
     verdict = graded(every_sandbox, task_of(write(tmp_path, {"test.py": TESTS})), RIGHT.replace("x + x + x", "x"))
     assert failing(verdict) == ["test_triple"]
@@ -53,6 +54,7 @@ def test_what_an_assertion_was_about_is_said(every_sandbox: Sandbox, tmp_path: P
         assert text in verdict.cases[0].message
 
 
+@pytest.mark.slow
 def test_it_is_said_in_classes_of_unittest_and_of_long_values_in_short(bare: Sandbox, tmp_path: Path) -> None:
     tests = (
         "        import unittest\n"
@@ -74,6 +76,7 @@ def test_it_is_said_in_classes_of_unittest_and_of_long_values_in_short(bare: San
     assert all(len(case.message) < 1500 for case in verdict.cases)
 
 
+@pytest.mark.slow
 def test_it_is_said_in_the_same_words_every_time(bare: Sandbox, tmp_path: Path) -> None:
     canonical = """\
         class Seven:
@@ -296,6 +299,7 @@ class Answer:
 """
 
 
+@pytest.mark.slow
 def test_an_account_shows_sources_up_to_the_failing_line_and_the_arguments(
     every_sandbox: Sandbox, tmp_path: Path
 ) -> None:
@@ -315,6 +319,7 @@ def test_an_account_shows_sources_up_to_the_failing_line_and_the_arguments(
     assert "never reached" not in case.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "reported"),
     [

@@ -43,8 +43,8 @@ def written(put: str, take: str) -> str:
     return TESTS.replace("PUT", PUTS[put]).replace("TAKE", TAKES[take])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("put", "take"), WHERE)
-@pytest.mark.mostly_slow
 def test_what_is_hidden_is_found_by_a_directory_on_the_path(bare: Sandbox, tmp_path: Path, put: str, take: str) -> None:
     task = task_of(write(tmp_path, {"canonical.py": CANONICAL, "test.py": written(put, take)}))
     for answer in (None, RIGHT):
@@ -59,6 +59,7 @@ def test_interfaces_are_known_by_such_names(tmp_path: Path) -> None:
     assert task.load().cases == {"test_double": "pkg.scale.double", "test_triple": "pkg.scale.triple"}
 
 
+@pytest.mark.slow
 def test_two_names_are_two_modules(bare: Sandbox, tmp_path: Path) -> None:
     more = """
         import canonical
@@ -76,6 +77,7 @@ def test_two_names_are_two_modules(bare: Sandbox, tmp_path: Path) -> None:
     assert graded(bare, task, RIGHT).solved
 
 
+@pytest.mark.slow
 def test_no_directory_no_name(bare: Sandbox, tmp_path: Path) -> None:
     """As in plain Python; and what a candidate calls so is not taken for it."""
     text = """\
@@ -102,6 +104,7 @@ def test_no_directory_no_name(bare: Sandbox, tmp_path: Path) -> None:
     assert not any(case.outcome.value == "passed" for case in verdict.cases)
 
 
+@pytest.mark.slow
 def test_the_repositorys_own_comes_first_where_its_directory_does(bare: Sandbox, tmp_path: Path) -> None:
     files = {
         "canonical.py": CANONICAL,
@@ -112,6 +115,7 @@ def test_the_repositorys_own_comes_first_where_its_directory_does(bare: Sandbox,
     assert graded(bare, task_of(write(tmp_path, files)), RIGHT).solved
 
 
+@pytest.mark.slow
 def test_the_source_of_a_function_is_read_by_tests_alone(bare: Sandbox, tmp_path: Path) -> None:
     text = (
         FILES["test.py"]
@@ -154,6 +158,7 @@ def test_a_candidate_that_does_the_same_gets_nothing(bare: Sandbox, tmp_path: Pa
     assert name == "by a directory above" or verdict.tampering
 
 
+@pytest.mark.slow
 def test_a_hidden_module_below_a_directory_on_the_path(bare: Sandbox, tmp_path: Path) -> None:
     files = {
         "canonical.py": CANONICAL.replace("from base", "from sub.base"),

@@ -27,8 +27,8 @@ def problem(sandbox: Sandbox, manifest: Path, index: int = 1) -> str:
     return text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("index", [1, 2])
-@pytest.mark.mostly_slow
 def test_the_canonical_is_solved_with_exactly_the_expected_cases(every_sandbox: Sandbox, index: int) -> None:
     task = task_of(MANIFEST, index)
     verdict = graded(every_sandbox, task)
@@ -49,6 +49,7 @@ def test_what_is_there_before_anybody_wrote_is_not_solved(sandbox: Sandbox, inde
     assert verdict.tampering == ()
 
 
+@pytest.mark.slow
 def test_what_init_content_holds_counts(bare: Sandbox) -> None:
     task = task_of(MANIFEST, 2)
     verdict = graded(bare, task, task.load().repo[task.targets[0]].decode())
@@ -70,12 +71,14 @@ def test_a_slip_fails_its_own_cases_and_is_told_by_the_answers_own_frames(bare: 
     assert exception.frames[0].startswith("spectral/momentum.py:")
 
 
+@pytest.mark.slow
 def test_a_skip_of_the_canonicals_is_an_error(sandbox: Sandbox) -> None:
     text = problem(sandbox, MANIFEST, 3)
     assert text.startswith("test_points_equivalence_cuda: call: skipped (Skipped: could not import")
     assert "does not count as a pass" in text
 
 
+@pytest.mark.slow
 def test_a_skip_of_the_candidates_is_a_failed_case(bare: Sandbox, tmp_path: Path) -> None:
     tests = FILES["test.py"] + "    if triple(1) == 4:\n                import pytest\n                pytest.skip()\n"
     task = task_of(
@@ -99,6 +102,7 @@ EXPECTED_TO_FAIL = """\
 """
 
 
+@pytest.mark.slow
 def test_an_unexpected_pass_is_a_pass_as_in_pytests_report(bare: Sandbox, tmp_path: Path) -> None:
     task = task_of(write(tmp_path, {"test.py": EXPECTED_TO_FAIL.replace("STRICT", "False")}), 1)
     verdict = graded(bare, task, RIGHT)
@@ -119,6 +123,7 @@ def test_an_expected_failure_of_the_canonicals_is_an_error(bare: Sandbox, tmp_pa
     assert "test_double: call: expected to fail (slow)" in problem(bare, write(tmp_path, {"test.py": tests}))
 
 
+@pytest.mark.slow
 def test_cases_beyond_the_expected_are_neither_run_nor_counted(bare: Sandbox, tmp_path: Path) -> None:
     tests = FILES["test.py"] + "\n        def test_more():\n            assert False\n"
     verdict = graded(bare, task_of(write(tmp_path, {"test.py": tests})))
@@ -173,6 +178,7 @@ AT_ROOT = FILES["test.sh"].replace("${TARGET_DIR}/pkg/.", "${TARGET_DIR}/.").rep
 NO_PACKAGE = FILES["canonical.py"].replace("from .base", "from pkg.base")
 
 
+@pytest.mark.slow
 def test_cases_of_classes_by_either_name_and_of_one_name_together(bare: Sandbox, tmp_path: Path) -> None:
     files = {"test.py": CLASSES, "test.sh": AT_ROOT, "canonical.py": NO_PACKAGE}
     task = task_of(write(tmp_path, files, test_cases=["TestTriple::test_small", "test_same"]))
@@ -255,8 +261,8 @@ LAYOUTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.mostly_slow
 def test_the_canonical_is_found_as_test_sh_lays_it_out(bare: Sandbox, tmp_path: Path, layout: str) -> None:
     task = task_of(write(tmp_path, LAYOUTS[layout]))
     reference = graded(bare, task)
@@ -427,8 +433,8 @@ LEADS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEADS)
-@pytest.mark.mostly_slow
 def test_nothing_that_anybody_finds_leads_to_the_tests(bare: Sandbox, tmp_path: Path, name: str) -> None:
     """Without what the candidate is watched for: it is nothing but attributes. The tests tell, as they may see what they like."""
     tests = f"""\
@@ -498,8 +504,8 @@ STUMBLES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STUMBLES)
-@pytest.mark.mostly_slow
 def test_what_the_tests_raise_is_no_exception_of_the_answers(bare: Sandbox, tmp_path: Path, name: str) -> None:
     tests = FILES["test.py"].replace("assert triple(7) == right_triple(7)", STUMBLES[name])
     verdict = graded(bare, task_of(write(tmp_path, {"test.py": tests})), RIGHT.replace("x + x + x", "0"))
@@ -546,6 +552,7 @@ def test_what_is_long_is_told_in_short_and_fails_its_own_case_alone(bare: Sandbo
     assert all(len(frame) < 500 for frame in exception.frames)
 
 
+@pytest.mark.slow
 def test_warnings_that_an_answer_makes_errors_are_none_of_the_tests(bare: Sandbox, tmp_path: Path) -> None:
     """As with pytest's own plugin: neither what an import sets nor what one test sets reaches the next test."""
     test = FILES["test.py"].replace(

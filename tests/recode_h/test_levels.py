@@ -39,6 +39,7 @@ def script(request: Request) -> Answer:
     return say(f"```python spectral/momentum.py\n{RIGHT if 'level L4' in request.prompt else WRONG}\n```")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["-n2", pytest.param("-n4", marks=pytest.mark.slow)])
 def test_all_levels_in_one_run(recode: Run, results: Results, monkeypatch: pytest.MonkeyPatch, workers: str) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)

@@ -96,8 +96,8 @@ def test_two_models_at_three_levels_by_four_workers_and_nothing_is_written(
     assert_message(note, f"{pytester.path / 'out'}", "could not be read", "annotation_5", "--tasks")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--recode-out=annotations/out",)])
-@pytest.mark.mostly_slow
 def test_records_may_not_lie_in_the_data_set(
     dataset: Path, recode: Run, workers: str, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ) -> None:
@@ -142,6 +142,7 @@ def test_a_conversation_over_two_turns(
     assert "spectral.momentum.optimal_momentum" in second.prompt
 
 
+@pytest.mark.slow
 def test_an_agent_finds_nothing_of_the_answer(
     dataset: Path, recode: Run, results: Results, pytester: pytest.Pytester
 ) -> None:
@@ -194,6 +195,7 @@ def test_rows_that_come_in_leave_the_ids_of_those_before(
     assert (again, second["nodeid"]) == (first, item.format(2))
 
 
+@pytest.mark.slow
 def test_the_facts_are_in_the_record(dataset: Path, recode: Run, results: Results) -> None:
     recode("-k", "annotation_2", *ENVIRONMENTS, "--recode-agent=reference", "--recode-out=out")
     [record] = results()
@@ -229,8 +231,8 @@ def test_nothing_in_the_folders_is_an_ordinary_test(dataset: Path, recode: Run, 
         assert f"{pytester.path / place}: belongs to {dataset / 'annotation_meta.jsonl'}" in words(result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["annotations/annotation_1", "annotations/annotation_1/code_repo", "annotations"])
-@pytest.mark.mostly_slow
 def test_a_folder_given_by_its_path(dataset: Path, recode: Run, workers: str, place: str) -> None:
     """pytest alone says "not found … no match in any of"."""
     result = recode(workers, f"dataset/{place}", "--recode-agent=reference")
@@ -256,8 +258,8 @@ def test_environments_without_a_mapping_are_one_usage_error(dataset: Path, recod
     assert not (dataset.parent / "out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["../dataset", "../dataset/annotation_meta.jsonl"])
-@pytest.mark.mostly_slow
 def test_a_data_set_outside_of_the_root_is_checked_before_as_well(
     dataset: Path, recode: Run, workers: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
@@ -298,6 +300,7 @@ def test_a_name_that_nothing_uses(dataset: Path, recode: Run, workers: str) -> N
     recode(*options, *ENVIRONMENTS).assert_outcomes(passed=1, deselected=3 if workers == "-n0" else 0)
 
 
+@pytest.mark.slow
 def test_nothing_is_needed_where_nothing_is_run(dataset: Path, recode: Run, workers: str) -> None:
     assert recode(workers, "--collect-only", "-q").ret == pytest.ExitCode.OK
     recode(workers, "-k", "not annotation_5").assert_outcomes(skipped=3)
@@ -400,6 +403,7 @@ def test_a_tasks_own_image_is_the_one_that_runs_its_tests(recode: Run, pytester:
     )
 
 
+@pytest.mark.slow
 def test_an_interpreter_without_pytest_is_an_error_that_says_so(recode: Run, pytester: pytest.Pytester) -> None:
     write(pytester.path / "dataset")
     venv.create(pytester.path / "bare", symlinks=True)

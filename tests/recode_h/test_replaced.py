@@ -283,8 +283,8 @@ REPLACES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REPLACES)
-@pytest.mark.mostly_slow
 def test_what_the_canonical_uses_too_is_not_replaced(bare: Sandbox, tmp_path: Path, name: str) -> None:
     verdict = graded(bare, task_of(write(tmp_path, FILES)), REPLACES[name])
     assert verdict.tampering
@@ -347,6 +347,7 @@ def test_what_is_there_may_be_used(bare: Sandbox, tmp_path: Path, name: str) -> 
     assert (verdict.solved, verdict.tampering) == (True, ())
 
 
+@pytest.mark.slow
 def test_what_the_canonical_changes_itself_an_answer_may_too(bare: Sandbox, tmp_path: Path) -> None:
     sets = "from . import base\nbase.FACTOR = 5\nbase.TABLE['one'] = 2\n"
     answer = sets + "def double(x):\n    return 2.0 * x\n\n\ndef triple(x):\n    return 30 * x\n"
@@ -386,6 +387,7 @@ UNSEEN = "import logging\n\nMODULES = getattr(getattr(logging, 's' + 'ys'), 'mod
 RIGHT = "def double(x):\n    return 2.0 * x\n\n\ndef triple(x):\n    return 3 * x\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", LOADS)
 @pytest.mark.parametrize("answer", [RIGHT, UNSEEN + RIGHT], ids=["right", "disguised"])
 def test_an_answer_that_is_loaded_from_where_it_lies_is_watched(
@@ -424,6 +426,7 @@ def triple(x):
 """
 
 
+@pytest.mark.slow
 def test_bytecode_that_lies_beside_the_repositorys_modules_is_not_loaded(bare: Sandbox, tmp_path: Path) -> None:
     first = "        from pkg import scale\n        from pkg.canonical"
     tests = FILES["test.py"].replace("        from pkg.canonical", first, 1)
@@ -432,6 +435,7 @@ def test_bytecode_that_lies_beside_the_repositorys_modules_is_not_loaded(bare: S
     assert not verdict.solved
 
 
+@pytest.mark.slow
 def test_all_that_the_canonical_changes_is_known(bare: Sandbox, tmp_path: Path) -> None:
     """However much it is, and what an answer changes besides is told."""
     sets = "from . import base\n" + "".join(f"base.NAME_{number} = 2\n" for number in range(30))
@@ -539,12 +543,14 @@ def triple(x):
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LIMITS)
 def test_what_one_process_cannot_hold(bare: Sandbox, tmp_path: Path, name: str) -> None:
     """docs/explanation/oracle.md says so. Where one of these fails, it is held now, and the page is to be changed."""
     assert graded(bare, task_of(write(tmp_path, FILES)), LIMITS[name]).solved
 
 
+@pytest.mark.slow
 def test_what_the_tests_replace_themselves_is_not_held_against_an_answer(bare: Sandbox, tmp_path: Path) -> None:
     """While the canonical runs, a function of the repository is the test's."""
     tests = (

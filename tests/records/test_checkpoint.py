@@ -186,6 +186,7 @@ def test_contents_are_stored_once(tmp_path: Path) -> None:
     assert_message(str(caught.value), f"{path}: line 1 is damaged", "restore it")
 
 
+@pytest.mark.slow
 def test_more_contents_than_are_stored_of_an_episode_leave_the_targets(tmp_path: Path) -> None:
     """Each turn has other contents, as a log or a trained model has."""
     half = MAX_CONTENTS // 2 + 1
@@ -200,6 +201,7 @@ def test_more_contents_than_are_stored_of_an_episode_leave_the_targets(tmp_path:
     assert second.changes == Changes(files={"a.py": (TURN.targets["a.py"], 0o644)}, whole=False)
 
 
+@pytest.mark.slow
 def test_a_later_process_stores_no_contents_again_and_counts_them(tmp_path: Path) -> None:
     path, half = tmp_path / "a.jsonl", MAX_CONTENTS // 2 + 1
     first = replace(WHOLE, changes=Changes(files={"log": (b"1" * half, 0o644)}))

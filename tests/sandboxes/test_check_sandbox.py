@@ -131,8 +131,8 @@ BREACHES: list[tuple[str, dict[str, object]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("promise", "wrong"), BREACHES, ids=[name for name, _ in BREACHES])
-@pytest.mark.mostly_slow
 def test_a_breach_is_found(promise: str, wrong: dict[str, object], mine: Callable[..., Sandbox]) -> None:
     sandbox = mine(**wrong)
     try:

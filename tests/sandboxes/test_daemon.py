@@ -73,6 +73,7 @@ def test_before_anything_was_asked(bench: Bench, proxy: DaemonProxy) -> None:
     assert re.match(GONE, docker_.KIND.check(SandboxContext(run="x", python="")) or "")
 
 
+@pytest.mark.slow
 def test_while_a_program_runs_and_a_spare_waits(bench: Bench, proxy: DaemonProxy) -> None:
     with bench.probe() as first:  # leaves the wish for a spare behind
         assert first.ask("result = 1") == 1
@@ -83,6 +84,7 @@ def test_while_a_program_runs_and_a_spare_waits(bench: Bench, proxy: DaemonProxy
     closes(bench.sandbox)
 
 
+@pytest.mark.slow
 def test_in_the_middle_of_a_grading(bench: Bench) -> None:
     """The candidate's wire ends as it does where the candidate ends, and that is no failed case."""
     tests = f"def test_f(candidate):\n    assert candidate.m.f({WORD[:6]!r} + {WORD[6:]!r}) == 1\n"

@@ -149,6 +149,7 @@ def test_an_image_of_the_run_that_is_not_there() -> None:
     assert_message(str(caught.value), f"--recode-image={name}", "not be pulled", "build it", "name another")
 
 
+@pytest.mark.slow
 def test_an_image_without_python(daemon: Any) -> None:
     name = f"recode-test-empty:{uuid4().hex}"
     archive = io.BytesIO()

@@ -90,6 +90,7 @@ def test_launches_at_the_same_time_are_told_apart(site: Site) -> None:
     assert len(site.parents()) == 1
 
 
+@pytest.mark.slow
 def test_a_killed_worker_takes_its_programs_along_and_no_others(site: Site) -> None:
     mark = marked()
     script = (

@@ -58,9 +58,9 @@ def containers(run: str) -> list[str]:
         daemon.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.mostly_slow
 def test_a_host_that_ends_leaves_nothing(kind: str, number: signal.Signals, context: SandboxContext) -> None:
     usable(kind, context)
     mark, run = marked(), f"killed-{uuid4().hex}"
@@ -157,6 +157,7 @@ def second_parents(run: str) -> list[int]:
     return sorted(linux_isolation.children(inner[0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["process", "bubblewrap", "bubblewrap-served"])
 def test_a_second_parent_that_is_killed_takes_its_own_launches_along_and_no_others(
     kind: str, context: SandboxContext
@@ -220,6 +221,7 @@ def main(reader, writer):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["process", "bubblewrap"])
 def test_a_warm_parent_is_not_idle_while_a_launch_of_it_ends(kind: str, context: SandboxContext) -> None:
     """A program that has closed its wire may be about to report how it ends."""
@@ -313,6 +315,7 @@ def deaf(pid: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["process", "bubblewrap"])
 def test_a_host_that_ends_during_an_import_leaves_nothing(kind: str, tmp_path: Path, context: SandboxContext) -> None:
     usable(kind, context)

@@ -61,6 +61,7 @@ def test_many_containers_share_one_ssh_connection(ssh: SshServer) -> None:
     until(lambda: not ssh.sessions(), "the connection is closed with the sandbox")
 
 
+@pytest.mark.slow
 def test_a_lost_connection_is_an_error_of_the_sandbox(ssh: SshServer) -> None:
     at = bench(ssh.url, f"lost-{uuid4().hex}")
 

@@ -30,6 +30,7 @@ def bench(context: SandboxContext) -> Iterator[Bench]:
     sandbox.close()
 
 
+@pytest.mark.slow
 def test_a_program_whose_directories_are_deep_harms_no_other(bench: Bench) -> None:
     with bench.probe() as other:
         with bench.probe() as probe:
@@ -41,6 +42,7 @@ def test_a_program_whose_directories_are_deep_harms_no_other(bench: Bench) -> No
             assert other.ask("result = 1") == 1
 
 
+@pytest.mark.slow
 def test_directories_of_any_depth_are_removed_and_no_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "file").touch()

@@ -40,6 +40,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
     return found
 
 
+@pytest.mark.slow
 def test_containers_are_started_without_a_copy_of_the_environment(context: SandboxContext, watched: Watched) -> None:
     usable("docker", context)
     sandbox = docker_.Docker(SandboxContext(run=f"threads-{uuid4().hex}", python="", image=IMAGE))

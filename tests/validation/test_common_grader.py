@@ -82,6 +82,7 @@ def found(task: Task, sandbox: Sandbox, name: str, seeds: int = 1) -> Validation
     raise AssertionError(name)
 
 
+@pytest.mark.slow
 def test_a_file_that_a_case_leaves_is_not_found_by_the_next_answer(tmp_path: Path, sandbox: Sandbox) -> None:
     """Such tests accept every answer, and no earlier one must hide that."""
     task = task_with(tmp_path, STORES)
@@ -91,6 +92,7 @@ def test_a_file_that_a_case_leaves_is_not_found_by_the_next_answer(tmp_path: Pat
     assert (mutants.noticed, mutants.tried) == (0, len(mutants.survivors))
 
 
+@pytest.mark.slow
 def test_a_file_that_only_wrong_answers_leave(tmp_path: Path, sandbox: Sandbox) -> None:
     """Of the mutants of `x * 2`, the tests cannot tell those that give 0 for 0."""
     task = task_with(tmp_path, LEAVES.format(number=0))
@@ -100,6 +102,7 @@ def test_a_file_that_only_wrong_answers_leave(tmp_path: Path, sandbox: Sandbox) 
     assert found(task_with(tmp_path, LEAVES.format(number=3)), sandbox, "wrong").problem == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cases", ["", "cases: [test_twice]\n"])
 def test_cases_that_need_an_earlier_case(tmp_path: Path, sandbox: Sandbox, cases: str) -> None:
     """Without it they would fail for every answer, so all cases run. Both are of one interface: others have a grader of their own."""
@@ -114,6 +117,7 @@ def test_cases_that_need_an_earlier_case(tmp_path: Path, sandbox: Sandbox, cases
     assert 0 < mutants.noticed < mutants.tried
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "drawn",
     [
@@ -135,6 +139,7 @@ def test_what_is_drawn_while_tests_are_collected_differs_between_seeds(
         assert "proofs/right/square fails" in validate(right, common, seeds=24).problem
 
 
+@pytest.mark.slow
 def test_hooks_of_a_conftest_belong_to_the_whole_session(tmp_path: Path, sandbox: Sandbox) -> None:
     tests = f"TOLERANCE = [0]\n{TWICE}def test_twice(candidate):\n    assert abs(candidate.answer.twice(3) - 6) <= TOLERANCE[0]\n"
     task = task_with(tmp_path, tests)
@@ -144,6 +149,7 @@ def test_hooks_of_a_conftest_belong_to_the_whole_session(tmp_path: Path, sandbox
     assert "proofs/wrong/square solves the task" in found(task, sandbox, "wrong").problem
 
 
+@pytest.mark.slow
 def test_temporary_directories_are_removed_after_each_answer(tmp_path: Path, sandbox: Sandbox) -> None:
     """Otherwise the disk is full after some of them, and the rest fail."""
     tests = (
@@ -161,6 +167,7 @@ def test_temporary_directories_are_removed_after_each_answer(tmp_path: Path, san
     assert "a-sum" not in found(task, sandbox, "right").problem
 
 
+@pytest.mark.slow
 def test_a_constant_answer_beside_a_repository_that_keeps_something(tmp_path: Path, sandbox: Sandbox) -> None:
     """Each interface then has a process of its own, as in an episode: in a common one, both constants would fail."""
     using = "    candidate.registry.register('layer')\n"

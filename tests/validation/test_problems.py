@@ -78,6 +78,7 @@ def test_a_reference_that_passed_before_and_fails_later(tmp_path: Path, sandbox:
     assert_message(found(False).problem, "cannot be tried", "does not pass", "validate[reference]")
 
 
+@pytest.mark.slow
 def test_whether_the_reference_passed_is_known_from_its_check(tmp_path: Path, sandbox: Sandbox) -> None:
     task = task_in(tmp_path)
     with closing(CommonGrader(task, sandbox)) as common:
@@ -88,6 +89,7 @@ def test_whether_the_reference_passed_is_known_from_its_check(tmp_path: Path, sa
         assert common.reference_passed is False
 
 
+@pytest.mark.slow
 def test_a_reference_that_is_too_slow_is_graded_once(tmp_path: Path, sandbox: Sandbox) -> None:
     task = task_in(tmp_path, {"reference/answer.py": HANGS}, LIMITS)
     graded: list[None] = []

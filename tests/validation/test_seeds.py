@@ -50,6 +50,7 @@ def sandbox() -> Iterator[Sandbox]:
     made.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("body", "gradings"), [("x + x", ENOUGH + 1), ("x", 2 * ENOUGH)])
 def test_an_answer_that_fails_under_every_seed_is_not_graded_on(
     tmp_path: Path, sandbox: Sandbox, body: str, gradings: int
