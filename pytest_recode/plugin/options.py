@@ -6,6 +6,7 @@ The command-line default of every option is None, so that its ini value (`recode
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -76,8 +77,11 @@ def check_names(parser: pytest.Parser, args: Sequence[str]) -> None:
 def check_ini_names(config: pytest.Config) -> None:
     """The same for a key of the ini file, which pytest itself only warns of, or ignores."""
     known = [option.ini for option in OPTIONS.values()]
-    # pytest has no public way to list the keys: 9.1 deprecates `inicfg` for `getini`, which needs a name
-    for key in config._inicfg if hasattr(config, "_inicfg") else config.inicfg:
+    with warnings.catch_warnings():
+        # pytest 9.1 deprecates it for `getini`, which needs a name; where it is gone, nothing is checked
+        warnings.simplefilter("ignore", DeprecationWarning)
+        keys = list(getattr(config, "inicfg", ()))
+    for key in keys:
         if key.startswith("recode_") and key not in known and not _is_ini_key(config, key):
             from difflib import get_close_matches
 
