@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from pytest_recode.formats.recode_h.cases import TestFileNames, interfaces
+from pytest_recode.formats.recode_h.cases import NamesOfTestFiles, interfaces
 
 CANONICAL = """\
     import numpy as np
@@ -20,7 +20,7 @@ CANONICAL = """\
         def forward(self, x): ...
         def reset(self): ...
     """
-NAMES = TestFileNames(modules=frozenset({"pkg.model", "model", "pkg.canonical", "canonical"}), package="pkg")
+NAMES = NamesOfTestFiles(modules=frozenset({"pkg.model", "model", "pkg.canonical", "canonical"}), package="pkg")
 SPOKEN = {
     "a name imported": ("from pkg.model import loss\ndef test_it(): loss(1)\n", "loss"),
     "under another name": ("from .model import loss as generated\ndef test_it(): generated(1)\n", "loss"),

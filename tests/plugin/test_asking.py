@@ -404,7 +404,7 @@ def test_resume_takes_another_limit_of_a_call(
     pytester.makeconftest(HASTY)
     make_task()
     with ChatServer(second_turn_hangs) as server:
-        recode("-n0", *asked(server), "--recode-call-seconds=1").assert_outcomes(errors=1)
+        recode("-n0", *asked(server), "--recode-call-seconds=5").assert_outcomes(errors=1)
         server.script = lambda _: say(RIGHT)
         before = len(server.requests)
         recode("-n0", *asked(server), "--recode-resume", "--recode-call-seconds=60").assert_outcomes(passed=1)

@@ -23,7 +23,7 @@ _SETS_UP = ("setUp", "setup_method", "setUpClass", "setup_class", "setUpModule",
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestFileNames:
+class NamesOfTestFiles:
     """The names in the test file. `modules`: dotted names by which the tests may import the target and canonical.py."""
 
     modules: frozenset[str]
@@ -44,7 +44,7 @@ class _TestFile:
 
 
 def interfaces(
-    cases: Sequence[str], tests: bytes, canonical: bytes, module: str, names: TestFileNames
+    cases: Sequence[str], tests: bytes, canonical: bytes, module: str, names: NamesOfTestFiles
 ) -> dict[str, str]:
     """The interface of each case, in the order of `cases`; `module` is the target's dotted name."""
     defined = _defined(canonical)
@@ -60,7 +60,7 @@ def interfaces(
     return by_case
 
 
-def imported_from_target(tests: bytes, names: TestFileNames) -> set[str]:
+def imported_from_target(tests: bytes, names: NamesOfTestFiles) -> set[str]:
     """The names that the tests import from the target or from canonical.py, at the top level or in functions."""
     tree = tree_of(tests)
     imported: set[str] = set()
@@ -97,7 +97,7 @@ def _defined(canonical: bytes) -> dict[str, tuple[str, ...] | None]:
     return {name: methods for name, methods in definitions.items() if not name.startswith("_")} or definitions
 
 
-def _read(file: _TestFile, tree: ast.Module, names: TestFileNames) -> None:
+def _read(file: _TestFile, tree: ast.Module, names: NamesOfTestFiles) -> None:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             base = imported_from(node, names.package)
@@ -124,7 +124,7 @@ def _read(file: _TestFile, tree: ast.Module, names: TestFileNames) -> None:
             _assigned(file, node.targets[0].id, node.value, names)
 
 
-def _assigned(file: _TestFile, name: str, value: ast.expr, names: TestFileNames) -> None:
+def _assigned(file: _TestFile, name: str, value: ast.expr, names: NamesOfTestFiles) -> None:
     """Record an assignment such as `module = importlib.import_module("target")` or `Model = module.Model`."""
     if isinstance(value, ast.Call):
         called = ast.unparse(value.func).rpartition(".")[2]

@@ -16,7 +16,7 @@ from pytest_recode.formats import Format, unreadable
 from pytest_recode.formats.document import text_of
 from pytest_recode.formats.links import refuse_links_out
 from pytest_recode.formats.recode_h.annotation_rows import AnnotationRow, Wrong, rows
-from pytest_recode.formats.recode_h.cases import TestFileNames, bound, dotted, imported_from_target, interfaces
+from pytest_recode.formats.recode_h.cases import NamesOfTestFiles, bound, dotted, imported_from_target, interfaces
 from pytest_recode.formats.recode_h.repository import files_of
 from pytest_recode.formats.recode_h.script import SCRIPT, Script, read_script
 from pytest_recode.task import Beside, Environment, Files, Limits, Oracle, Parts, Task
@@ -145,11 +145,11 @@ def read_reference(folder: Path, row: AnnotationRow, canonical_at: str, beside: 
 
 def _solution(
     folder: Path, row: AnnotationRow, canonical_at: str, beside: Beside
-) -> tuple[bytes, bytes, TestFileNames]:
+) -> tuple[bytes, bytes, NamesOfTestFiles]:
     """canonical.py, the tests, and the names by which the tests import the target."""
     canonical, tests = (text_of(folder / name, most=LARGEST_TEXT).encode() for name in (CANONICAL, TESTS))
     package = dotted(beside.test, beside.base).rpartition(".")[0]
-    names = TestFileNames(modules=frozenset(_names((row.target, canonical_at), beside)), package=package)
+    names = NamesOfTestFiles(modules=frozenset(_names((row.target, canonical_at), beside)), package=package)
     return canonical, tests, names
 
 
@@ -176,7 +176,7 @@ def _repository(root: Path, row: AnnotationRow, hidden: Files) -> dict[str, byte
     return dict(sorted({**visible, row.target: row.begins.encode(errors="surrogatepass")}.items()))
 
 
-def _reference(row: AnnotationRow, canonical: bytes, tests: bytes, names: TestFileNames) -> bytes:
+def _reference(row: AnnotationRow, canonical: bytes, tests: bytes, names: NamesOfTestFiles) -> bytes:
     """canonical.py, preceded by `init_content` if the tests import names from the target that only `init_content` defines."""
     defined, defined_before = bound(canonical), bound(row.begins.encode(errors="surrogatepass"))
     if defined is None or defined_before is None or not (imported_from_target(tests, names) - defined) & defined_before:
