@@ -17,10 +17,13 @@ def any_of(names: Sequence[str]) -> str:
     return " or ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
-def guess(name: str, known: Sequence[str], *, quote: str = "") -> str:
-    """A question after an unknown `name`, such as " (did you mean soft-nms?)"; "" if no known name is similar."""
+def guess(name: str, known: Sequence[str], *, quote: str = "", prefix: str = "") -> str:
+    """A question after an unknown `name`, such as " (did you mean soft-nms?)"; "" if no known name is similar.
+
+    `prefix`: which all names have, and which is shown but not compared.
+    """
     near = get_close_matches(name, known, 1)
-    return f" (did you mean {quote}{near[0]}{quote}?)" if near else ""
+    return f" (did you mean {quote}{prefix}{near[0]}{quote}?)" if near else ""
 
 
 def dollars(usd: float) -> str:

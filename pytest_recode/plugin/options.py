@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pytest_recode.shard import Shard
 
 _PREFIX = "--recode"
+_INI_PREFIX = "recode_"
 _FLAGS = ("flag", "off")
 _LISTS = ("texts", "environments", "limits", "budgets", "conditions")
 _NUMBERS: Mapping[str, type] = {"count": int, "seed": int, "number": float, "percent": float, "seconds": float}
@@ -63,30 +64,29 @@ def check_names(parser: pytest.Parser, args: Sequence[str]) -> None:
     """Raise `pytest.UsageError` for an unknown option whose name begins as those of this plugin. Other plugins may have such options, too."""
     if not any(arg.startswith(_PREFIX) for arg in args):
         return
-    from difflib import get_close_matches
+    from pytest_recode.wording import guess
 
     _, unknown = parser.parse_known_and_unknown_args(args)
     for arg in unknown:
         if arg.startswith(_PREFIX):
             flag = arg.partition("=")[0]
-            near = get_close_matches(flag.removeprefix(_PREFIX).strip("-"), list(OPTIONS), 1)
-            meant = f" (did you mean {_PREFIX}-{near[0]}?)" if near else ""
+            meant = guess(flag.removeprefix(_PREFIX).strip("-"), list(OPTIONS), prefix=f"{_PREFIX}-")
             raise pytest.UsageError(f"{flag}: no such option{meant}; pytest --help lists all of them")
 
 
 def check_ini_names(config: pytest.Config) -> None:
     """The same for a key of the ini file, which pytest itself only warns of, or ignores."""
-    known = [option.ini for option in OPTIONS.values()]
+    known = [option.ini.removeprefix(_INI_PREFIX) for option in OPTIONS.values()]
     with warnings.catch_warnings():
         # pytest 9.1 deprecates it for `getini`, which needs a name; where it is gone, nothing is checked
         warnings.simplefilter("ignore", DeprecationWarning)
         keys = list(getattr(config, "inicfg", ()))
     for key in keys:
-        if key.startswith("recode_") and key not in known and not _is_ini_key(config, key):
-            from difflib import get_close_matches
+        name = key.removeprefix(_INI_PREFIX)
+        if name != key and name not in known and not _is_ini_key(config, key):
+            from pytest_recode.wording import guess
 
-            near = get_close_matches(key.removeprefix("recode_"), [name.removeprefix("recode_") for name in known], 1)
-            meant = f" (did you mean recode_{near[0]}?)" if near else ""
+            meant = guess(name, known, prefix=_INI_PREFIX)
             raise pytest.UsageError(f"{config.inipath}: {key}: no such key{meant}; pytest --help lists all of them")
 
 
