@@ -7,15 +7,16 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pytest_recode.metrics.answer_counts import answer_counts
-from pytest_recode.metrics.attempt import Attempt
-from pytest_recode.metrics.budget_end import BudgetEnd
-from pytest_recode.metrics.score import attempt_of
 from pytest_recode.records.episode_summary import EpisodeSummary
 from pytest_recode.records.record import CaseRecord, EpisodeFacts, Record, TurnRecord, cause, main_line
 from pytest_recode.records.run_files import LOCAL, RunFiles
 from pytest_recode.wording import dollars, some_of
+
+if TYPE_CHECKING:
+    from pytest_recode.metrics.attempt import Attempt
+    from pytest_recode.metrics.budget_end import BudgetEnd
 
 MOST_NAMES = 5
 _MESSAGE_LINES = 8
@@ -251,6 +252,9 @@ def waits(records: Sequence[EpisodeSummary]) -> list[str]:
 
 def unparsed(records: Sequence[EpisodeSummary]) -> list[str]:
     """A line with the number of answers per model that could not be used; nothing if all could."""
+    from pytest_recode.metrics.answer_counts import answer_counts
+    from pytest_recode.metrics.score import attempt_of  # not imported in a worker, which tells of single episodes
+
     by_model: dict[str, list[Attempt]] = {}
     for record in records:
         if record["model"]:
