@@ -204,9 +204,7 @@ def digest(parts: Parts) -> str:
     """A hash of everything in `parts` that an episode depends on: 32 hexadecimal digits."""
     hasher = hashlib.sha256()
     for files in (parts.repo, parts.reference, parts.tests):
-        for path in sorted(files):
-            hasher.update(f"{len(path)} {path} {len(files[path])} ".encode())
-            hasher.update(files[path])
+        hasher.update(_bytes_of(files))
     for text in (parts.instruction, parts.paper or "", repr(parts.feedback), repr(parts.slot), repr(parts.cases)):
         hasher.update(f"{len(text)} {text}".encode(errors="surrogatepass"))
     return hasher.hexdigest()[:32]
@@ -214,11 +212,12 @@ def digest(parts: Parts) -> str:
 
 def files_digest(files: Files) -> str:
     """A hash of paths and contents: 32 hexadecimal digits."""
-    hasher = hashlib.sha256()
-    for path in sorted(files):
-        hasher.update(f"{len(path)} {path} {len(files[path])} ".encode())
-        hasher.update(files[path])
-    return hasher.hexdigest()[:32]
+    return hashlib.sha256(_bytes_of(files)).hexdigest()[:32]
+
+
+def _bytes_of(files: Files) -> bytes:
+    """Paths and contents in one sequence of bytes, which no other files have."""
+    return b"".join(f"{len(path)} {path} {len(files[path])} ".encode() + files[path] for path in sorted(files))
 
 
 def brief(task: Task, parts: Parts, *, paper: bool = True) -> Brief:

@@ -40,8 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         namespace.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     await_children()
     try:
-        made = namespace.command(namespace)
-        text, status = made if isinstance(made, tuple) else (made, 0)
+        output = namespace.command(namespace)
+        text, status = output if isinstance(output, tuple) else (output, 0)
         sys.stdout.write(text)
         sys.stdout.flush()
     except (RecordsError, UserError) as error:

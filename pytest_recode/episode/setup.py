@@ -1,6 +1,6 @@
 """The facts and settings of a record, and the check that a resumed run has the same settings.
 
-Every setting that an episode depends on is a field of SettingsRecord: resumed runs and reports compare runs by them.
+Every setting that an episode depends on is recorded, as its declaration says: resumed runs and reports compare runs by them.
 """
 
 from __future__ import annotations
@@ -18,16 +18,18 @@ from pytest_recode.records import record
 from pytest_recode.records.record import EpisodeFacts
 from pytest_recode.records.setup_record import SettingsRecord
 from pytest_recode.sandboxes import Sandbox
-from pytest_recode.settings import NOT_COMPARED, Settings, fixed
+from pytest_recode.settings import NOT_COMPARED, OPTIONS, Settings, fixed
 
 
 def setup(settings: Settings) -> SettingsRecord:
     """The settings that an episode depends on and that are not part of its name."""
-    others = {"version": VERSION, "researcher_prompt": prompts.VERSION}
-    return typing.cast(
-        "SettingsRecord",
-        {key: others[key] if key in others else getattr(settings, key) for key in SettingsRecord.__annotations__},
-    )
+    fields = [option.field for option in OPTIONS.values() if option.recorded == "settings"]
+    values = {
+        "version": VERSION,
+        "researcher_prompt": prompts.VERSION,
+        **{name: getattr(settings, name) for name in fields},
+    }
+    return typing.cast("SettingsRecord", values)
 
 
 def check_files(then: EpisodeFacts, plan: EpisodePlan, digest: str) -> None:

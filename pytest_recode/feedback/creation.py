@@ -24,6 +24,6 @@ def written(
 
     Every researcher's feedback is created here.
     """
-    found, audit = audited(items, hidden, turn.targets, style)
-    text = render(turn.verdict, found, level, turn.number, targets=task.targets, candidate=turn.targets)
-    return Feedback(level=level, text=text, turn=turn.number, items=found, source=source, audit=audit)
+    audited_items, audit = audited(items, hidden, turn.targets, style)
+    text = render(turn.verdict, audited_items, level, turn.number, targets=task.targets, candidate=turn.targets)
+    return Feedback(level=level, text=text, turn=turn.number, items=audited_items, source=source, audit=audit)

@@ -10,9 +10,8 @@ from typing import Any, TypeVar, cast
 
 from pytest_recode.metrics.attempt import Attempt, CaseFailure, OriginalTurn, Row, Shared, Snippet, TurnScore, iso_dates
 from pytest_recode.metrics.published import year_of
-from pytest_recode.records.episode_summary import SNIPPET
 from pytest_recode.records.record import Record, TurnRecord, answers, cause, findings, main_line
-from pytest_recode.records.setup_record import SettingsRecord
+from pytest_recode.records.setup_record import SNIPPET, SettingsRecord
 from pytest_recode.settings import NOT_COMPARED, ONE_STEP
 
 _OF_STEPS = {"steps", "memory_threshold", "memory_keep", "search_model"}

@@ -19,9 +19,7 @@ from pytest_recode.records.record import (
     answers,
     findings,
 )
-
-SNIPPET = ("paper", "snippet", "lines")
-"""The facts that together make a task a snippet of a paper; other formats may use one of these names for something else."""
+from pytest_recode.records.setup_record import SNIPPET
 
 
 class TurnCounts(TypedDict):

@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_recode.records.field_checks import shown, whole_number
 from pytest_recode.records.record import Record
+from pytest_recode.records.setup_record import SNIPPET
 from pytest_recode.records.typed_schema import check_of
 
 
@@ -22,7 +23,7 @@ def _contradiction(record: Mapping[str, Any]) -> str:
     """Two fields that cannot both be true; "" if there are none."""
     outcome, solved_turn, turns = record["outcome"], record["solved_turn"], record["turns"]
     facts = record.get("facts") or {}
-    if {"paper", "snippet", "lines"} <= facts.keys() and (wrong := whole_number(1)(facts["lines"])):
+    if facts.keys() >= set(SNIPPET) and (wrong := whole_number(1)(facts["lines"])):
         return f"facts.lines{wrong}"
     if (outcome == "solved") != (solved_turn is not None):
         return f"solved_turn is {shown(solved_turn)} and outcome {shown(outcome)}: one of the two is wrong"

@@ -45,6 +45,10 @@ class SettingsRecord(TypedDict):
     researcher_prompt: Annotated[str, "version of the prompt for feedback models"]
 
 
+SNIPPET = ("paper", "snippet", "lines")
+"""The facts that together make a task a snippet of a paper; other formats may use one of these names for something else."""
+
+
 class DateFacts(TypedDict):
     """Facts of a task whose format has them: dates of the paper and of its repository."""
 

@@ -183,8 +183,8 @@ def _tasks(run: Run, ids: Sequence[str]) -> Iterator[tuple[Path, Task]]:
     tasks_of: dict[str, set[str]] = {}
     for nodeid in ids:
         manifest, _, name = nodeid.partition("::")
-        found = TASK_ITEM.search(f"/{name}")
-        of = name[: max(found.start() - 1, 0)] if found is not None else ""
+        item = TASK_ITEM.search(f"/{name}")
+        of = name[: max(item.start() - 1, 0)] if item is not None else ""
         tasks_of.setdefault(manifest, set()).add(of)
     for path, tasks in ((path, tasks) for name, tasks in tasks_of.items() for path in _manifests(run.config, name)):
         task_format = run.registry.format(path.name)
