@@ -2,7 +2,7 @@
 
 `@pytest.mark.slow` marks a test, or a parameter (`pytest.param(…, marks=pytest.mark.slow)`). Of a test with `@pytest.mark.mostly_slow`, the
 first case is in the default run, and all others are slow. Of a test that runs a session alone and with workers (the fixture `workers`), the default run has
-the session alone, and with `@pytest.mark.both_ways` both.
+the session alone.
 
 A plugin of these tests: conftest.py imports its hooks.
 """
@@ -19,7 +19,6 @@ END = "RECODE_TESTS_END"
 
 MARKERS = (
     "slow: not in the default run of tox; `tox -e slow` runs it, and CI runs both",
-    "both_ways: a session alone and one with workers are both in the default run",
     "mostly_slow: all cases but the first are slow",
     "invariant(name): tries to break this invariant (docs/explanation/invariants.md); `tox -e quick` runs these",
 )
@@ -37,9 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if not isinstance(item, pytest.Function):
             continue
         test = item.nodeid.partition("[")[0]
-        if (item.get_closest_marker("mostly_slow") and test in begun) or (
-            with_workers(item) and not item.get_closest_marker("both_ways")
-        ):
+        if with_workers(item) or (item.get_closest_marker("mostly_slow") and test in begun):
             item.add_marker("slow")
         else:
             begun.add(test)

@@ -237,9 +237,7 @@ def run(text: str, place: Path, python: tuple[str, ...], variables: dict[str, st
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["slurm", *(pytest.param(name, marks=pytest.mark.slow) for name in ("github", "kubernetes"))]
-)
+@pytest.mark.parametrize("name", ["slurm", "github", "kubernetes"])
 def test_shards_are_played_resumed_and_merged(name: str, tmp_path: Path, quick_python: tuple[str, ...]) -> None:
     system, place = SYSTEMS[name], checkout(tmp_path, "one", "two")
 

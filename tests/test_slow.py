@@ -38,11 +38,6 @@ def test_first(workers):
     pass
 
 
-@pytest.mark.both_ways
-def test_third(workers):
-    pass
-
-
 @pytest.mark.parametrize("workers", ["-n2"])
 def test_fourth(workers):
     pass
@@ -54,7 +49,7 @@ def test_slow():
 """
 
 
-DEFAULT = ["two_parameters[a-x]", "seven_cases[0]", "first[alone]", "third[alone]", "third[workers]", "fourth[-n2]"]
+DEFAULT = ["two_parameters[a-x]", "seven_cases[0]", "first[alone]", "fourth[-n2]"]
 SLOW = [
     *("two_parameters[a-y]", *(f"two_parameters[{task}-{way}]" for task in "bc" for way in "xy")),
     *(f"seven_cases[{number}]" for number in range(1, 7)),

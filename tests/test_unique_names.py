@@ -33,7 +33,6 @@ def shared(names: Iterable[tuple[str, Path]]) -> dict[str, list[str]]:
     return {name: paths for name, paths in places.items() if len(paths) > 1}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("names_in", [classes, modules])
 def test_a_name_stands_for_one_thing(names_in: Callable[[Path], Iterator[str]]) -> None:
     paths = sorted(PACKAGE.rglob("*.py"))

@@ -55,7 +55,7 @@ def test_an_export_that_fails_leaves_no_file(project: Path, command: Command) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["atif", "otel", pytest.param("inspect", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["atif", "otel", "inspect"])
 def test_an_export_keeps_one_episode_in_memory(played: Path, tmp_path: Path, name: str) -> None:
     if name == "inspect":
         pytest.importorskip("inspect_ai.log")

@@ -102,12 +102,7 @@ HOOKS = "def pytest_generate_tests(metafunc):\n    pass\n"
     [
         ("process", "", STILL_RUN),
         ("bubblewrap", "", STILL_RUN[:1]),
-        *(
-            pytest.param(kind, conftest, still_run, marks=pytest.mark.slow)
-            for kind, conftest, still_run in product(
-                ("process", "bubblewrap", "docker"), ("", HOOKS), (None, (), STILL_RUN[:1], STILL_RUN)
-            )
-        ),
+        *product(("process", "bubblewrap", "docker"), ("", HOOKS), (None, (), STILL_RUN[:1], STILL_RUN)),
     ],
 )
 def test_every_answer_gets_the_verdict_that_it_gets_alone(

@@ -106,7 +106,6 @@ TESTS = """
 
 
 @pytest.mark.slow
-@pytest.mark.mostly_slow
 def test_a_candidate_that_is_being_ended_tells_the_next_one_nothing(every_sandbox: Sandbox) -> None:
     for fresh in (Fresh.INTERFACE, Fresh.CASE):
         verdict = grade(every_sandbox, TESTS, CANDIDATE, interfaces=("m.tell", "m.f"), fresh=fresh)
@@ -117,7 +116,6 @@ def test_a_candidate_that_is_being_ended_tells_the_next_one_nothing(every_sandbo
 
 
 @pytest.mark.slow
-@pytest.mark.mostly_slow
 def test_nor_one_that_gave_no_answer(every_sandbox: Sandbox) -> None:
     """It hangs, or leaves its children behind: another case's candidate is asked once all of them are gone."""
     tests = TESTS.replace('"m.f"', '"m.tell"').replace(

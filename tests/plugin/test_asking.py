@@ -90,7 +90,6 @@ def second_turn_hangs(request: Request) -> Answer:
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["signal", "thread"])
 @pytest.mark.parametrize("graded", [0, 1])
-@pytest.mark.mostly_slow
 def test_a_limit_of_the_users_that_passes_while_a_model_is_asked_is_an_error(
     make_task: MakeTask,
     recode: Run,
@@ -338,7 +337,6 @@ BAD = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("script", "kind", "detail"), BAD.values(), ids=BAD)
-@pytest.mark.mostly_slow
 def test_a_server_that_does_not_answer_is_an_error_however_long_it_took(
     make_task: MakeTask,
     recode: Run,
@@ -365,7 +363,6 @@ def test_a_server_that_does_not_answer_is_an_error_however_long_it_took(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("status", [401, 404])
-@pytest.mark.mostly_slow
 def test_resume_asks_again_with_the_key_that_was_corrected(
     make_task: MakeTask, recode: Run, results: Results, workers: str, status: int
 ) -> None:

@@ -24,7 +24,6 @@ Results = Callable[..., list[dict[str, Any]]]
 
 
 @pytest.mark.slow
-@pytest.mark.both_ways
 def test_a_daemon_without_images_leaves_bubblewrap(
     make_task: MakeTask, recode: Run, results: Results, workers: str, daemon_without_images: None
 ) -> None:

@@ -82,7 +82,6 @@ def test_the_same_outcomes_pass(
 
 
 @pytest.mark.slow
-@pytest.mark.both_ways
 def test_lost_tasks_fail_where_they_are_asked_for(
     baseline: Path, recode: Run, pytester: pytest.Pytester, workers: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -120,7 +120,6 @@ def booked(path: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", FAULTS)
-@pytest.mark.mostly_slow
 def test_a_disk_that_breaks_ends_the_run_before_another_request_is_sent(
     make_task: MakeTask, recode: Run, disk: Path, pytester: pytest.Pytester, workers: str, what: str
 ) -> None:

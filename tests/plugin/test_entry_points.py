@@ -106,7 +106,7 @@ def lab(pytester: pytest.Pytester, make_task: MakeTask) -> Run:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
 def test_a_run_with_all_of_them(lab: Run, results: Results, workers: str) -> None:
     chosen = ("--recode-agent=scribe", "--recode-sandbox=bench", "--recode-model=lab/m", "--recode-feedback=steady")
     lab("pytest", "bench", workers, "--recode-out=out", *chosen)

@@ -34,7 +34,6 @@ def junit(pytester: pytest.Pytester) -> tuple[dict[str, int], dict[str, str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("limit", "status", "end"), [("50", 0, "passed"), ("51", 1, "failure")])
-@pytest.mark.mostly_slow
 def test_terminal_exit_status_and_junit_agree(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str, limit: str, status: int, end: str
 ) -> None:

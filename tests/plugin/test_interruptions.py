@@ -169,7 +169,6 @@ def test_ctrl_c_leaves_whole_records_and_nothing_running(
 
 
 @pytest.mark.slow
-@pytest.mark.mostly_slow
 def test_a_session_that_is_killed_leaves_whole_lines_and_nothing_running(
     cut_off: Callable[..., int], pytester: pytest.Pytester
 ) -> None:
@@ -178,7 +177,6 @@ def test_a_session_that_is_killed_leaves_whole_lines_and_nothing_running(
 
 
 @pytest.mark.slow
-@pytest.mark.mostly_slow
 def test_a_time_out_of_the_users_ends_the_episode_not_the_run(
     make_task: MakeTask, recode: Run, results: Results, at_work: Path, sandbox: tuple[str, ...]
 ) -> None:
@@ -243,7 +241,6 @@ def test_a_worker_that_dies_before_an_episode_begins_is_an_error_of_its_item_alo
 
 
 @pytest.mark.slow
-@pytest.mark.mostly_slow
 def test_an_episode_that_is_cut_off_at_work_after_a_graded_turn_is_unsolved(
     make_task: MakeTask, recode: Run, results: Results, at_work: Path, pytester: pytest.Pytester, workers: str
 ) -> None:

@@ -88,7 +88,6 @@ def test_a_key_that_no_task_has_is_said_with_those_there_are(
 
 
 @pytest.mark.slow
-@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("select", "subject", "parts"),
     [
@@ -177,7 +176,6 @@ def test_last_failed_and_stepwise_know_episodes(
     ],
     ids=["played", "as the user says", "skipped"],
 )
-@pytest.mark.mostly_slow
 def test_neighbouring_items_are_one_workers(
     make_task: Callable[..., Path], recode: Run, options: list[str], firsts: set[int]
 ) -> None:

@@ -48,7 +48,6 @@ LOUD = AgentKind(make=Loud, needs_model=False)
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("agents")
-@pytest.mark.both_ways
 def test_the_summary_says_what_the_terminal_says(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str
 ) -> None:

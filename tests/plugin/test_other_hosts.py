@@ -383,13 +383,10 @@ DIFFERENCES = {
     ),
     "no file of an option": ("true", ("--recode-models-file=models.yaml",), ("worker", "models.yaml", "on its host")),
 }
-_MORE = ("other files", "no tasks", "no file of an option")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "what", [pytest.param(each, marks=pytest.mark.slow) if each in _MORE else each for each in DIFFERENCES]
-)
+@pytest.mark.parametrize("what", DIFFERENCES)
 def test_a_host_that_differs_is_named_before_anything_is_spent(make_task: MakeTask, hosts: Hosts, what: str) -> None:
     more, args, texts = DIFFERENCES[what]
     make_task("a")

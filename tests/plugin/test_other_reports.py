@@ -181,7 +181,6 @@ class Blob(HTMLParser):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("bench")
-@pytest.mark.both_ways
 def test_pytest_html_links_to_the_page_of_each_episode(recode: Run, pytester: pytest.Pytester, workers: str) -> None:
     assert recode(workers, *GIVEN, "--html=shown/report.html").ret == 1
     page = Blob((pytester.path / "shown/report.html").read_text())
@@ -216,7 +215,7 @@ def test_the_self_contained_page_of_pytest_html_contains_the_episodes(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("bench")
-@pytest.mark.parametrize("task", ["down", pytest.param("solved", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("task", ["down", "solved"])
 def test_an_episode_whose_worker_died_is_an_error_of_every_report(
     recode: Run, pytester: pytest.Pytester, task: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,7 +38,7 @@ def feedback(root: Path) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("more", [(), pytest.param(("-s",), marks=pytest.mark.slow)], ids=["captured", "not captured"])
+@pytest.mark.parametrize("more", [(), ("-s",)], ids=["captured", "not captured"])
 @pytest.mark.usefixtures("agents")
 def test_a_person_is_asked_in_the_terminal_what_the_level_shows(
     make_task: MakeTask, pytester: pytest.Pytester, results: Results, more: tuple[str, ...]
@@ -347,7 +347,6 @@ ANSWER = "answer.half:\n  category: T3\n  description: Half is whole.\n"
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("agents")
-@pytest.mark.mostly_slow
 def test_a_run_waits_for_files_and_goes_on(
     make_task: MakeTask, pytester: pytest.Pytester, results: Results, workers: str
 ) -> None:

@@ -29,7 +29,6 @@ PROVED: dict[str, str | None] = {
 
 
 @pytest.mark.slow
-@pytest.mark.mostly_slow
 def test_a_proved_task(make_task: MakeTask, recode: Run, workers: str) -> None:
     make_task(files=PROVED)
     result = recode(workers, "-v", "--recode-validate")

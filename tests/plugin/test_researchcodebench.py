@@ -212,7 +212,6 @@ def test_the_summary_has_the_share_of_the_lines_too(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("agent", ["recode", "one-shot"])
-@pytest.mark.mostly_slow
 def test_a_simulated_novice_takes_a_correction_for_the_block(
     papers: Path, recode: Run, results: Results, agent: str
 ) -> None:

@@ -331,7 +331,6 @@ CheckpointWriter.turn = killed
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["before", "after"])
-@pytest.mark.mostly_slow
 def test_a_shared_first_turn_is_paid_for_once_whenever_its_episode_is_killed(
     calls: Callable[[], list[str]],
     recode: Run,

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from html.parser import HTMLParser
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +81,13 @@ class Tables(HTMLParser):
         self._text = None
 
     def rows(self, caption: str) -> list[dict[str, str]]:
-        heads, *rows = [row for row in self.tables[caption] if row]
-        return [dict(zip(heads, row, strict=True)) for row in rows]
+        return by_head([row for row in self.tables[caption] if row])
+
+
+def by_head(cells: Sequence[Sequence[str]]) -> list[dict[str, str]]:
+    """The rows of a table whose first one has the heads."""
+    heads, *rows = cells
+    return [dict(zip(heads, row, strict=True)) for row in rows]
 
 
 def split(line: str) -> list[str]:
@@ -92,8 +98,7 @@ def columns(lines: Sequence[str], start: str) -> list[dict[str, str]]:
     """The table of a terminal whose heads begin with `start`, up to the first empty line."""
     [first] = [number for number, line in enumerate(lines) if line.startswith(start)]
     end = next((number for number in range(first, len(lines)) if len(split(lines[number])) == 1), len(lines))
-    heads, *rows = map(split, lines[first:end])
-    return [dict(zip(heads, row, strict=True)) for row in rows]
+    return by_head([split(line) for line in lines[first:end]])
 
 
 def piped(text: str, start: str) -> list[dict[str, str]]:
@@ -101,19 +106,14 @@ def piped(text: str, start: str) -> list[dict[str, str]]:
     lines = [re.sub(r"\\(.)", r"\1", line) for line in text.splitlines() if line.startswith("|")]
     cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
     first = next(number for number, row in enumerate(cells) if row[0].strip() == start)
-    rows = []
-    for row in cells[first + 2 :]:
-        if len(row) != len(cells[first]):
-            break
-        rows.append(dict(zip(cells[first], row, strict=True)))
-    return rows
+    heads = cells[first]
+    return by_head([heads, *takewhile(lambda row: len(row) == len(heads), cells[first + 2 :])])
 
 
 def latex(text: str, caption: str) -> list[dict[str, str]]:
     [table] = [part for part in text.split(r"\begin{table}") if rf"\caption{{{caption}" in part]
     lines = [line.strip().removesuffix(r"\\") for line in table.splitlines() if line.rstrip().endswith(r"\\")]
-    heads, *rows = [[cell.strip() for cell in line.replace(r"\%", "%").split(" & ")] for line in lines]
-    return [dict(zip(heads, row, strict=True)) for row in rows]
+    return by_head([[cell.strip() for cell in line.replace(r"\%", "%").split(" & ")] for line in lines])
 
 
 def by_policy(rows: Sequence[Mapping[str, Any]], head: str = "feedback") -> dict[str, Mapping[str, Any]]:

@@ -125,7 +125,7 @@ def test_tampering_is_counted_and_named_and_told(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("checks", "count"),
-    [("reference or untouched or twice", 3), pytest.param("validate", CHECKS, marks=pytest.mark.slow)],
+    [("reference or untouched or twice", 3), ("validate", CHECKS)],
 )
 def test_validation(shared: Path, recode: Run, checks: str, count: int) -> None:
     result = recode("--recode-validate", "-k", checks)

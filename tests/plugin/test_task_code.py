@@ -55,7 +55,7 @@ def test_what_belongs_to_the_hidden_tests_stays_with_them(bench: Path, run_pytes
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", ["0", pytest.param("2", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("workers", ["0", "2"])
 def test_in_the_tasks_own_directory(
     bench: Path, run_pytest: Run, monkeypatch: pytest.MonkeyPatch, workers: str
 ) -> None:

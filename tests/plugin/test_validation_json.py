@@ -31,7 +31,6 @@ PARTS = "mutants or wrong or reference"
 
 
 @pytest.mark.slow
-@pytest.mark.both_ways
 def test_the_file_has_every_task_and_check_in_one_order(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str
 ) -> None:
@@ -82,7 +81,6 @@ def test_problems_errors_and_hostile_texts_are_in_it(
 
 
 @pytest.mark.slow
-@pytest.mark.both_ways
 def test_what_cannot_be_collected_is_in_it(
     make_task: MakeTask, recode: Run, pytester: pytest.Pytester, workers: str
 ) -> None:

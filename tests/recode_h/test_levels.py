@@ -40,7 +40,7 @@ def script(request: Request) -> Answer:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", ["-n2", pytest.param("-n4", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("workers", ["-n2", "-n4"])
 def test_all_levels_in_one_run(recode: Run, results: Results, monkeypatch: pytest.MonkeyPatch, workers: str) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with ChatServer(script) as server:

@@ -376,7 +376,6 @@ def with_pytest(place: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("sandbox", "workers"), [("process", "-n0"), ("bubblewrap", "-n2")])
-@pytest.mark.mostly_slow
 def test_a_tasks_own_interpreter_is_the_one_that_runs_its_tests(
     recode: Run, results: Results, pytester: pytest.Pytester, sandbox: str, workers: str
 ) -> None:

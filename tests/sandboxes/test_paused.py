@@ -89,7 +89,6 @@ def graded(run: str, meanwhile: Callable[[Any, list[str]], None]) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("whose", [0, 1], ids=["grader", "candidate"])
-@pytest.mark.mostly_slow
 def test_a_paused_container_is_the_machines_fault(run: str, whose: int) -> None:
     with pytest.raises(SandboxError, match=r"^docker container \w{12} of .* was paused while its program ran"):
         graded(run, lambda daemon, containers: pause(daemon, containers[whose]))

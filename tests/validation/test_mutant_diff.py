@@ -52,7 +52,6 @@ def test_a_change_that_does_not_fit_is_shown_without_comments() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.mostly_slow
 @pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda path: path.parent.name)
 def test_mutants_of_real_code_are_changes_of_its_text(manifest: Path) -> None:
     (task,) = FORMAT.load(manifest)

@@ -79,7 +79,6 @@ def test_the_tree_is_as_it_was_after_each_mutant() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.mostly_slow
 @pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda path: path.parent.name)
 def test_mutants_of_real_code(manifest: Path) -> None:
     (task,) = FORMAT.load(manifest)
