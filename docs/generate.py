@@ -22,8 +22,8 @@ from pytest_recode.faults import ModelError, ModelFault
 from pytest_recode.formats import directory
 from pytest_recode.plugin import hookspecs, options
 from pytest_recode.records.record import Record
-from pytest_recode.records.typed_schema import schema_of
 from pytest_recode.render import report_code, summary_tables, words
+from pytest_recode.schema.stored_forms import schema_of
 from tests.metrics import samples
 
 REFERENCE = Path(__file__).parent / "reference"

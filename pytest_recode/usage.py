@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from pytest_recode.schema.rules import Count, NonNegative
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """Tokens and dollars. `cost_usd` is None, never 0, if the price is unknown."""
 
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost_usd: float | None = 0.0
+    prompt_tokens: Count = 0
+    completion_tokens: Count = 0
+    cost_usd: NonNegative | None = 0.0
 
     def __add__(self, other: Usage) -> Usage:
         known = self.cost_usd is not None and other.cost_usd is not None

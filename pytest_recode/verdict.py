@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Annotated
+
+from pytest_recode.schema.rules import LATER, NOT_STORED, Milliseconds, Seed
 
 
 class Outcome(StrEnum):
@@ -40,30 +43,30 @@ class Case:
     "" if the case passed."""
     message: str = ""
     exception: Exc | None = None
-    seconds: float = 0.0
-    junit: str = ""
+    seconds: Milliseconds = 0.0
+    junit: Annotated[str, LATER] = ""
     """The outcome in pytest's JUnit report: "passed" "failure" "error" "skipped", or "" if unknown. Only `outcome` counts."""
-    uses: tuple[str, ...] | None = None
+    uses: Annotated[tuple[str, ...] | None, LATER] = None
     """The interfaces of the candidate that the test itself asked for; None: not known (a shared judge, a case that was cut off)."""
-    ran: bool = field(default=True, compare=False)
-    """False if the grading ended before the test could run, so that the case failed without it. Not stored."""
+    ran: Annotated[bool, NOT_STORED] = field(default=True, compare=False)
+    """False if the grading ended before the test could run, so that the case failed without it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """The result of one grading. Grading again with `seed` repeats it."""
 
-    cases: tuple[Case, ...]
-    seed: int
-    seconds: float = 0.0
+    seed: Seed
     isolation: str = "separate"  # or "process" (no sandbox), "shared" (one process with the tests)
     tampering: tuple[
         str, ...
     ] = ()  # attempts of the candidate to change its judge, one line each (shared oracles only)
-    verifiable: bool = True
+    seconds: Milliseconds = 0.0
+    verifiable: Annotated[bool, LATER] = True
     """False if no case of a shared oracle fails right code when the reference's values are shifted, so that a pass proves less."""
-    versions: Mapping[str, str] = field(default_factory=dict)
+    versions: Annotated[Mapping[str, str], LATER] = field(default_factory=dict)
     """Of Python (as "python") and of the libraries that the grader had loaded, before the candidate answered; empty if not known."""
+    cases: tuple[Case, ...]
 
     @property
     def solved(self) -> bool:

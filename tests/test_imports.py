@@ -20,6 +20,7 @@ VALUES = {
     "faults",
     "owned_directory",
     "registered",
+    "schema",
     "settings",
     "shard",
     "slots",

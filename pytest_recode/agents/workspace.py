@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 from pytest_recode.agents import CommandResult, Refused
 from pytest_recode.faults import SandboxError
 from pytest_recode.inside.wire import frames
-from pytest_recode.records.checkpoint import Changes
+from pytest_recode.records.checkpoint import Changes, changes_of
 from pytest_recode.sandboxes import Connection, Program, Sandbox, shipping
 from pytest_recode.task import Brief, Environment, Files, Limits, brief_files
 
@@ -107,7 +107,7 @@ class SandboxWorkspace:
         A file of the repository that is a target, and that `targets` does not give, is removed.
         """
         if self._connection is None and not self._end:
-            return Changes(files={})
+            return changes_of({})
         try:
             answer = _typed(self._ask("changes"), dict)
         except Refused:
@@ -116,17 +116,17 @@ class SandboxWorkspace:
         missing = {path for path in self._brief.targets if path in self._brief.repo and path not in targets}
         if not _typed(answer.get("whole"), bool):
             files = {path: (data, 0o644) for path, data in targets.items()}
-            return Changes(files=files, removed=tuple(sorted(missing)), whole=False)
+            return changes_of(files, sorted(missing), whole=False)
         files = {}
         for path, entry in _typed(answer.get("files"), dict).items():
             data, mode = _typed(entry, list)
             files[_typed(path, str)] = (_typed(data, bytes), _typed(mode, int))
-        return Changes(files=files, removed=tuple(sorted({*_texts(answer.get("removed")), *(missing - files.keys())})))
+        return changes_of(files, sorted({*_texts(answer.get("removed")), *(missing - files.keys())}))
 
     def lay(self, changes: Changes) -> None:
         """Make the repository differ as `changes` says; before anything else is done here."""
         if changes.files or changes.removed:
-            files = {path: [data, mode] for path, (data, mode) in changes.files.items()}
+            files = {path: [data, mode] for path, (data, mode) in changes.versions.items()}
             try:
                 self._ask("lay", files=files, removed=list(changes.removed))
             except Refused as refused:

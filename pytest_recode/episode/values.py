@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Annotated
 
+from pytest_recode.schema.rules import (
+    LATER,
+    Count,
+    LevelNumber,
+    Number,
+    Share,
+    Stored,
+    TextOrNull,
+)
 from pytest_recode.task import Files
 from pytest_recode.usage import Usage
 from pytest_recode.verdict import Verdict
@@ -33,16 +43,16 @@ class FeedbackItem:
 
     interface: str
     category: str = ""  # T0 … T4; recorded, not shown
+    caused_by: Annotated[TextOrNull, LATER] = ""  # from L2
+    possible_causes: Annotated[tuple[str, ...], LATER] = ()
+    """Failing interfaces that this one, or its hidden tests, use: its own code may be right, and nothing here says otherwise."""
+    authors: Annotated[Mapping[str, str], LATER] = field(default_factory=dict)
     description: str = ""  # from L1
     analysis: str = ""  # from L2
     suggestion: str = ""  # from L3, words only
     correction: str = ""  # from L4, code
-    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    elsewhere: Annotated[Mapping[str, str], LATER] = field(default_factory=dict)
     """From L4, by file: code that the interface needs beside `correction`, in other files or in its own."""
-    caused_by: str = ""  # from L2
-    possible_causes: tuple[str, ...] = ()
-    """Failing interfaces that this one, or its hidden tests, use: its own code may be right, and nothing here says otherwise."""
-    authors: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,15 +61,15 @@ class Audit:
 
     A run is a number of consecutive tokens that are in the reference (or tests) but neither in the brief nor in the candidate. A share is
     the part of the feedback's tokens in runs long enough to be cut, 0 to 1 (feedback/audit.py). `encoded` passages were no natural
-    language; earlier versions also counted some in which they decoded a secret.
+    language; earlier versions also counted some in which they decoded a secret, or did not count them: None.
     """
 
-    reference_run: int = 0
-    reference_share: float = 0.0
-    tests_run: int = 0
-    tests_share: float = 0.0
-    cut: int = 0
-    encoded: int = 0
+    reference_run: Count = 0
+    reference_share: Share = 0.0
+    tests_run: Count = 0
+    tests_share: Share = 0.0
+    cut: Count = 0
+    encoded: Annotated[Count | None, Stored(later=True, absent=None)] = 0
 
 
 TESTS_SAID = "The hidden tests said:"
@@ -70,14 +80,14 @@ TESTS_SAID = "The hidden tests said:"
 class Feedback:
     """The feedback on one failed turn. An agent sees only `text`; `items` are for the record."""
 
-    level: int  # 0 … 4
-    text: str
-    turn: int  # the turn it answers, from 1
-    items: tuple[FeedbackItem, ...] = ()
+    turn: Number  # the turn it answers, from 1
+    level: LevelNumber
     source: str = "derived"  # "task" "model" "person" "derived"
     model: str = ""  # that wrote it, as the user named it
     prompt: str = ""  # version of the words that it was asked with
     audit: Audit = Audit()
+    text: str
+    items: tuple[FeedbackItem, ...] = ()
     usage: Usage = field(default_factory=Usage)
 
 
@@ -90,12 +100,12 @@ class Move:
     answer was moved to another indentation, as `--recode-reindent` allows. `gave_up`: the episode ends after the grading of this turn.
     """
 
-    steps: int = 0
-    unparsed: int = 0
-    asked_again: int = 0
+    steps: Count = 0
+    unparsed: Annotated[Count, LATER] = 0
+    asked_again: Annotated[Count, LATER] = 0
     submitted: bool = True
-    reindented: bool = False
-    gave_up: bool = False
+    reindented: Annotated[bool, LATER] = False
+    gave_up: Annotated[bool, LATER] = False
     usage: Usage = field(default_factory=Usage)
 
 
@@ -103,7 +113,7 @@ class Move:
 class Turn:
     """Feedback -> Move -> Verdict. `number` counts from 1. The first turn has no feedback."""
 
-    number: int
+    number: Annotated[Number, Stored(key="turn")]
     feedback: Feedback | None
     move: Move
     verdict: Verdict

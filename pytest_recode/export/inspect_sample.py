@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from inspect_ai.scorer import Score
 
     from pytest_recode.records.record import Record, TurnRecord, UsageRecord
-    from pytest_recode.records.transcript_turns import PlayedEpisode
+    from pytest_recode.records.transcript_reader import case_messages
+from pytest_recode.records.transcript_turns import PlayedEpisode
 
 NO_MODEL = "none/none"
 """Inspect's name for the model of an evaluation without one."""
@@ -166,9 +167,8 @@ def _events(played: PlayedEpisode) -> Iterator[Event]:
     for turn in played.turns:
         judged = turn.judged
         if judged is not None and iso(judged["time"]) is not None:
-            messages = {
-                case["id"]: case["message"] for case in judged["verdict"]["cases"] if case["outcome"] != "passed"
-            }
+            failed = {case["id"] for case in judged["cases"] if case["outcome"] != "passed"}
+            messages = {case: message for case, message in case_messages(judged).items() if case in failed}
             yield ScoreEvent(
                 uuid=f"turn-{turn.number}",
                 timestamp=datetime.fromtimestamp(judged["time"], UTC),

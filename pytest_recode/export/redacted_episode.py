@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import cast
 
 from pytest_recode.records.record import ErrorRecord, Record
-from pytest_recode.records.transcript_lines import FeedbackLine, TurnLine
+from pytest_recode.records.transcript_lines import TurnLine
 from pytest_recode.records.transcript_turns import ActionResult, PlayedEpisode, PlayedStep, PlayedTurn
 from pytest_recode.render.html.withheld import Without, corrects, knows_reference, shows_tests
 
@@ -46,7 +46,7 @@ def _turn(episode: PlayedEpisode, turn: PlayedTurn, without: Without) -> PlayedT
     hides_words = without.prompts or private or tests
     feedback = turn.feedback
     if feedback is not None and (private or tests or (without.reference and corrects(feedback, facts))):
-        feedback = cast("FeedbackLine", {**feedback, "text": REMOVED, "items": []})
+        feedback = replace(feedback, text=REMOVED, items=())
     return replace(
         turn,
         messages=tuple(replace(each, content=REMOVED, tool_calls=()) for each in turn.messages)

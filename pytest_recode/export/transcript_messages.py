@@ -43,7 +43,7 @@ def _turn(turn: PlayedTurn, before: PlayedTurn | None) -> Iterator[ConversationM
     steps = {step.number: step for step in turn.steps}
     acted = {step.number for step in turn.steps if step.actions}
     if not turn.messages and before is not None and before.feedback is not None:
-        yield ConversationMessage(turn=turn, role="user", text=before.feedback["text"], time=before.feedback["time"])
+        yield ConversationMessage(turn=turn, role="user", text=before.feedback.text, time=before.feedback_time)
     for message in turn.messages:
         if message.role == "tool" and message.step in acted:
             continue

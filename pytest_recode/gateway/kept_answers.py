@@ -28,7 +28,8 @@ from pytest_recode.models import Caller, Timing
 from pytest_recode.records.results import parse_json
 from pytest_recode.records.run_directory import ANSWERS, Lines, reading
 from pytest_recode.records.transcript import name as transcript_name
-from pytest_recode.records.typed_schema import Name, Number, check_of
+from pytest_recode.schema.rules import Name, Number
+from pytest_recode.schema.stored_forms import check_of
 
 
 class _AnswerLine(TypedDict):

@@ -39,7 +39,8 @@ from pytest_recode.records.run_directory import (
     subdirectory,
     writing,
 )
-from pytest_recode.records.stored_values import load_usage
+from pytest_recode.schema.stored_forms import load
+from pytest_recode.usage import Usage
 
 FOLDERS = {
     "episodes": frozenset({"GET", "POST", "PATCH"}),
@@ -170,7 +171,7 @@ class RunService:
                     raise Stopped(STOPPED)
                 ledger.before_call(body["model"])
             case "spent":
-                ledger.spent(body["model"], load_usage(body["usage"]))
+                ledger.spent(body["model"], load(Usage, body["usage"]))
             case "unanswered":
                 ledger.unanswered(body["model"], body["why"])
             case "abandon":

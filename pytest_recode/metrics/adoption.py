@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_recode.episode import Feedback, FeedbackItem
 from pytest_recode.metrics.intervals import Interval, of_share
 from pytest_recode.program import source
 from pytest_recode.program.interfaces import file_of, path_within
 from pytest_recode.program.source import Definition, FileVersion, statements
-from pytest_recode.records.stored_values import StoredFeedbackItem
 from pytest_recode.records.transcript_lines import FeedbackLine, TurnLine
 from pytest_recode.records.transcript_reader import lines_of
 
@@ -30,15 +30,15 @@ _IDENTIFIER = re.compile(r"_|\d|(?<=[a-z])[A-Z]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackPair:
-    """A failed turn, the feedback on it, and the next turn: lines of one transcript. Feedback at L0 has no items, and no FeedbackPair."""
+    """A failed turn, the feedback on it, and the next turn, of one transcript. Feedback at L0 has no items, and no FeedbackPair."""
 
-    feedback: FeedbackLine
+    feedback: Feedback
     before: TurnLine
     after: TurnLine
 
     @property
     def level(self) -> str:
-        return self.feedback["level"]
+        return f"L{self.feedback.level}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,22 +87,23 @@ def read(transcript: Path | None) -> tuple[FeedbackPair, ...] | None:
     """The pairs of a transcript; None without a transcript."""
     if transcript is None or not transcript.is_file():
         return None
-    return pairs(lines_of(transcript, "turn", "feedback"))
+    lines = lines_of(transcript, "turn", "feedback")
+    return pairs(line.feedback if isinstance(line, FeedbackLine) else line for line in lines)
 
 
-def pairs(lines: Iterable[TurnLine | FeedbackLine]) -> tuple[FeedbackPair, ...]:
+def pairs(lines: Iterable[TurnLine | Feedback]) -> tuple[FeedbackPair, ...]:
     """Of a resumed run, the latest line of a turn counts."""
     turns: dict[int, TurnLine] = {}
-    feedback: dict[int, FeedbackLine] = {}
+    feedback: dict[int, Feedback] = {}
     for line in lines:
-        if line["event"] == "turn":
+        if isinstance(line, Feedback):
+            feedback[line.turn] = line
+        else:
             turns[line["turn"]] = line
-        elif line["event"] == "feedback":
-            feedback[line["turn"]] = line
     return tuple(
         FeedbackPair(feedback=feedback[number], before=turns[number], after=turns[number + 1])
         for number in sorted(feedback)
-        if feedback[number]["level"] != "L0" and {number, number + 1} <= turns.keys()
+        if feedback[number].level > 0 and {number, number + 1} <= turns.keys()
     )
 
 
@@ -114,21 +115,21 @@ def by_rule(pair: FeedbackPair) -> tuple[Advice, ...]:
     "partial".
     """
     results = []
-    for item in pair.feedback["items"]:
-        name = item["interface"]
-        advised = item.get("caused_by") or name
+    for item in pair.feedback.items:
+        name = item.interface
+        advised = item.caused_by or name
         before, after = code_of(pair.before["targets"], advised), code_of(pair.after["targets"], advised)
         adopted = NO if before == after else PARTIAL
         if adopted == PARTIAL:
             new = named(item, pair.level) - before.names
             if 2 * len(new & after.names) >= len(new) or _as_corrected(item, pair):
                 adopted = YES
-        results.append(advice(pair, item, adopted, resolved(pair, name), item["category"]))
+        results.append(advice(pair, item, adopted, resolved(pair, name), item.category))
     return tuple(results)
 
 
-def advice(pair: FeedbackPair, item: StoredFeedbackItem, adopted: str, resolved: str, category: str) -> Advice:
-    return Advice(interface=item["interface"], level=pair.level, category=category, adopted=adopted, resolved=resolved)
+def advice(pair: FeedbackPair, item: FeedbackItem, adopted: str, resolved: str, category: str) -> Advice:
+    return Advice(interface=item.interface, level=pair.level, category=category, adopted=adopted, resolved=resolved)
 
 
 def resolved(pair: FeedbackPair, interface: str) -> str:
@@ -169,26 +170,26 @@ def code_of(targets: Mapping[str, str], interface: str) -> Code:
     return _of_nodes(_closure(parsed.tree, path, start))
 
 
-def named(item: StoredFeedbackItem, level: str) -> frozenset[str]:
+def named(item: FeedbackItem, level: str) -> frozenset[str]:
     """The names that an item mentions at a level: in backticks, or with the form of an identifier; in the correction, all names."""
     shown = int(level[1:])
     names: set[str] = set()
-    for text in (item["description"], item["analysis"], item["suggestion"])[:shown]:
+    for text in (item.description, item.analysis, item.suggestion)[:shown]:
         for quoted in _QUOTED.findall(text):
             names.update(_NAME.findall(quoted))
         names.update(name for name in _NAME.findall(text) if _IDENTIFIER.search(name))
     if shown >= 4:
-        for code in (item["correction"], *item.get("elsewhere", {}).values()):
+        for code in (item.correction, *item.elsewhere.values()):
             tree = source.parse(code.encode(errors="replace")).tree
             names |= _names(tree) if tree is not None else set()
     return frozenset(names)
 
 
-def _as_corrected(item: StoredFeedbackItem, pair: FeedbackPair) -> bool:
+def _as_corrected(item: FeedbackItem, pair: FeedbackPair) -> bool:
     """Whether the candidate now has the definitions of the shown correction."""
-    tree = source.parse(item["correction"].encode(errors="replace")).tree if pair.level == "L4" else None
+    tree = source.parse(item.correction.encode(errors="replace")).tree if pair.level == "L4" else None
     definitions = [node for node in tree.body if isinstance(node, Definition)] if tree is not None else []
-    file = file_of(item["interface"], tuple(pair.after["targets"]))
+    file = file_of(item.interface, tuple(pair.after["targets"]))
     if not definitions or file is None:
         return False
     now = _parsed(pair.after["targets"], file)

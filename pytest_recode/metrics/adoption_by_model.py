@@ -117,8 +117,8 @@ def judge(
     unjudged = 0
     for place in places:
         judged = known[place.run][place.key]
-        for item in place.pair.feedback["items"]:
-            judgement = next((one for one in judged if one["interface"] == item["interface"]), None)
+        for item in place.pair.feedback.items:
+            judgement = next((one for one in judged if one["interface"] == item.interface), None)
             if judgement is None:
                 unjudged += 1
                 continue
@@ -145,7 +145,7 @@ class ModelAnswer:
 
 def ask(model: Model, pair: FeedbackPair) -> ModelAnswer:
     """Ask about one pair; items that are missing or invalid are requested once more. Raises `ModelError`."""
-    counts = Counter(item["interface"] for item in pair.feedback["items"])
+    counts = Counter(item.interface for item in pair.feedback.items)
     records = judgements(counts)
     messages = prompt(pair)
     spent = Usage()
@@ -185,7 +185,7 @@ def items_of(records: Records, counts: Mapping[str, int]) -> list[dict[str, str]
 
 def prompt(pair: FeedbackPair) -> list[Message]:
     sections = {
-        "FEEDBACK": pair.feedback["text"],
+        "FEEDBACK": pair.feedback.text,
         "CODE BEFORE": _code(pair.before),
         "RESULTS BEFORE": _results(pair.before),
         "CODE AFTER": _code(pair.after),
@@ -194,7 +194,7 @@ def prompt(pair: FeedbackPair) -> list[Message]:
     # No text can contain its own digest, so no section can forge its END
     key = hashlib.sha256("\0".join(sections.values()).encode(errors="surrogatepass")).hexdigest()[:16]
     shown = [SECTION.format(name=name, key=key, text=text[:MOST_SECTION]) for name, text in sections.items()]
-    counted = Counter(item["interface"] for item in pair.feedback["items"])
+    counted = Counter(item.interface for item in pair.feedback.items)
     interfaces = ", ".join(
         f"{name} ({times} items, in the order of the feedback)" if times > 1 else name
         for name, times in counted.items()
@@ -228,7 +228,7 @@ def _places(rows: Mapping[Row, Sequence[Attempt]], sample: int | None) -> list[_
             path = attempt.transcript
             for pair in read(path) or ():
                 assert path is not None
-                key = f"{path.name}/{pair.feedback['turn']}/{VERSION}"
+                key = f"{path.name}/{pair.feedback.turn}/{VERSION}"
                 place = _PairSource(row=row, task=attempt.task, pair=pair, run=path.parent.parent, key=key)
                 by_level.setdefault(pair.level, []).append(place)
         for _, group in sorted(by_level.items()):

@@ -18,7 +18,8 @@ from pytest_recode.metrics.reading import read
 from pytest_recode.metrics.rows import rows
 from pytest_recode.metrics.run_notes import unended
 from pytest_recode.records.results import parse_json
-from pytest_recode.records.typed_schema import Count, Name, NonNegative, Number, check_of, one_of
+from pytest_recode.schema.rules import Count, Name, NonNegative, Number, one_of
+from pytest_recode.schema.stored_forms import check_of
 
 SCHEMA = 1
 _BLESS = "write it with `pytest-recode bless RUN -o baseline.json`"

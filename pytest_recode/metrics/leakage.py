@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_recode.records.record import AuditRecord
+from pytest_recode.episode import Audit
 from pytest_recode.records.transcript_reader import lines_of
 
 
@@ -27,25 +27,26 @@ class Leaking:
     tests_share: float
 
 
-def read(transcript: Path | None) -> tuple[tuple[str, AuditRecord], ...] | None:
+def read(transcript: Path | None) -> tuple[tuple[str, Audit], ...] | None:
     """Source and audit of each feedback in a transcript; None without a transcript."""
     if transcript is None or not transcript.is_file():
         return None
-    audits: dict[int, tuple[str, AuditRecord]] = {}
+    audits: dict[int, tuple[str, Audit]] = {}
     for line in lines_of(transcript, "feedback"):
-        audits[line["turn"]] = (line["source"], line["audit"])
+        audits[line.feedback.turn] = (line.feedback.source, line.feedback.audit)
     return tuple(audits.values())
 
 
-def leaking(audits: Iterable[AuditRecord]) -> Leaking:
+def leaking(audits: Iterable[Audit]) -> Leaking:
     records = list(audits)
+    encoded = [audit.encoded for audit in records]
     return Leaking(
         feedbacks=len(records),
-        leaked=sum(audit["cut"] > 0 for audit in records),
-        passages=sum(audit["cut"] for audit in records),
-        encoded=sum(audit["encoded"] for audit in records) if all("encoded" in audit for audit in records) else None,
-        reference_run=max((audit["reference_run"] for audit in records), default=0),
-        tests_run=max((audit["tests_run"] for audit in records), default=0),
-        reference_share=sum(audit["reference_share"] for audit in records) / len(records) if records else 0.0,
-        tests_share=sum(audit["tests_share"] for audit in records) / len(records) if records else 0.0,
+        leaked=sum(audit.cut > 0 for audit in records),
+        passages=sum(audit.cut for audit in records),
+        encoded=None if None in encoded else sum(filter(None, encoded)),
+        reference_run=max((audit.reference_run for audit in records), default=0),
+        tests_run=max((audit.tests_run for audit in records), default=0),
+        reference_share=sum(audit.reference_share for audit in records) / len(records) if records else 0.0,
+        tests_share=sum(audit.tests_share for audit in records) / len(records) if records else 0.0,
     )

@@ -9,7 +9,8 @@ from pytest_recode.faults import UserError
 from pytest_recode.metrics.attempt import Attempt, Row, Snippet, iso_dates
 from pytest_recode.records.results import parse_json
 from pytest_recode.records.setup_record import DateFacts
-from pytest_recode.records.typed_schema import Cutoff, Name, Number, check_of
+from pytest_recode.schema.rules import Cutoff, Name, Number
+from pytest_recode.schema.stored_forms import check_of
 
 # The published file has one paper's last commit as its first; papers.yaml, from two days later, has both dates.
 _MIXED_UP = {"minp": {"first_commit_date": "2025-03-15"}}

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_recode.episode import Audit, Feedback
 from pytest_recode.metrics import adoption, calls, leakage
-from pytest_recode.records.record import AuditRecord
-from pytest_recode.records.transcript_lines import FeedbackLine, RetryLine, TurnLine, UsageLine
+from pytest_recode.records.transcript_lines import RetryLine, TurnLine, UsageLine
 from pytest_recode.records.transcript_turns import PlayedEpisode
 
 
@@ -17,7 +17,7 @@ class TranscriptReader:
     """Functions of the path of a transcript. `audits` and `pairs` return None if there is none to read."""
 
     calls: Callable[[Path | None], Sequence[UsageLine | RetryLine]]
-    audits: Callable[[Path | None], Sequence[tuple[str, AuditRecord]] | None]
+    audits: Callable[[Path | None], Sequence[tuple[str, Audit]] | None]
     pairs: Callable[[Path | None], Sequence[adoption.FeedbackPair] | None]
 
 
@@ -30,15 +30,15 @@ class ReadTranscripts:
     def __init__(self, *, with_pairs: bool) -> None:
         self._with_pairs = with_pairs
         self._calls: dict[Path | None, tuple[UsageLine | RetryLine, ...]] = {}
-        self._audits: dict[Path | None, tuple[tuple[str, AuditRecord], ...]] = {}
+        self._audits: dict[Path | None, tuple[tuple[str, Audit], ...]] = {}
         self._pairs: dict[Path | None, tuple[adoption.FeedbackPair, ...]] = {}
 
     def add(self, path: Path, episode: PlayedEpisode) -> None:
         feedback = [turn.feedback for turn in episode.turns if turn.feedback is not None]
         self._calls[path] = (*episode.calls, *episode.retries)
-        self._audits[path] = tuple((line["source"], line["audit"]) for line in feedback)
+        self._audits[path] = tuple((each.source, each.audit) for each in feedback)
         if self._with_pairs:
-            lines: list[TurnLine | FeedbackLine] = [*feedback]
+            lines: list[TurnLine | Feedback] = [*feedback]
             lines += [turn.judged for turn in episode.turns if turn.judged is not None]
             self._pairs[path] = adoption.pairs(lines)
 

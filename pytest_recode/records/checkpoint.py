@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Annotated, Any, Protocol, TypeVar, runtime_checkable
 
 from pytest_recode.episode import Feedback, Turn
+from pytest_recode.schema.rules import INLINE, NamedFile
 
 T = TypeVar("T")
 
@@ -46,21 +48,40 @@ def restore_model(model: object, state: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """How a workspace differs from the repository: contents and mode of changed files, and removed files.
+    """How a workspace differs from the repository: digest and mode of changed files, contents by digest, and removed files.
 
     `whole` is False if the changes were too large to store: then `files` has only the targets.
     """
 
-    files: Mapping[str, tuple[bytes, int]]
+    files: Mapping[str, NamedFile]
+    contents: Mapping[str, bytes]
     removed: tuple[str, ...] = ()
     whole: bool = True
+
+    @property
+    def versions(self) -> Mapping[str, tuple[bytes, int]]:
+        """Contents and mode of each changed file."""
+        return {path: (self.contents[digest], mode) for path, (digest, mode) in self.files.items()}
+
+
+def changes_of(
+    versions: Mapping[str, tuple[bytes, int]], removed: Collection[str] = (), *, whole: bool = True
+) -> Changes:
+    """The changes with these contents and modes of changed files."""
+    digests = {path: hashlib.sha256(data).hexdigest() for path, (data, _) in versions.items()}
+    return Changes(
+        files={path: (digests[path], mode) for path, (_, mode) in versions.items()},
+        contents={digests[path]: data for path, (data, _) in versions.items()},
+        removed=tuple(removed),
+        whole=whole,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
     """The state after a turn. `agent` and `changes` are None if the agent is not `Resumable`: the episode cannot resume from there."""
 
-    turn: Turn
+    turn: Annotated[Turn, INLINE]
     agent: Mapping[str, Any] | None
     changes: Changes | None
 

@@ -2,35 +2,23 @@
 
 `DIR/checkpoints/<name>.jsonl` has a line per turn and one per feedback, each with the node id of its episode. Contents of a workspace's
 files are named by their digest, and stored in the first line that has them. Written by the process that plays the episode.
-`line_check.py` checks each line that is read.
+Each line that is read is checked.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from collections.abc import Container
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypedDict, cast
+from typing import Annotated, Any
 
-from pytest_recode.episode import Feedback, Turn
+from pytest_recode.episode import Feedback
 from pytest_recode.faults import UserError
-from pytest_recode.records.checkpoint import Changes, Checkpoint, StoredEpisode
+from pytest_recode.records.checkpoint import Checkpoint, StoredEpisode, changes_of
 from pytest_recode.records.run_files import LOCAL, RunFiles
-from pytest_recode.records.stored_values import (
-    StoredFeedback,
-    StoredMove,
-    StoredVerdict,
-    dump_feedback,
-    dump_move,
-    dump_verdict,
-    load_feedback,
-    load_move,
-    load_verdict,
-)
-from pytest_recode.records.typed_schema import Base64, Name, NamedFile, Number, check_of
+from pytest_recode.schema.rules import INLINE, Name
+from pytest_recode.schema.stored_forms import check_of, dump, load
 
 MAX_CONTENTS = 64 << 20
 """Bytes of contents of a workspace's files that are stored of an episode. Beyond them, a checkpoint has the targets alone."""
@@ -42,42 +30,20 @@ KEPT_CONTENTS = 1 << 20
 _NOTHING = StoredEpisode()
 
 
-class StoredChanges(TypedDict):
-    files: dict[str, NamedFile]
-    contents: dict[str, Base64]  # in base64, by digest; those of earlier lines are not repeated
-    removed: list[str]
-    whole: bool
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _CheckpointLine:
+    """A checkpoint; the contents of changed files that earlier lines have are left out."""
 
-
-class StoredCheckpoint(TypedDict):
-    """A checkpoint in plain JSON types."""
-
-    turn: Number
-    feedback: StoredFeedback | None
-    move: StoredMove
-    verdict: StoredVerdict
-    targets: dict[str, Base64]
-    seconds: float
-    shared: str
-    agent: Any  # checked by the agent itself
-    changes: StoredChanges | None
-
-
-class _CheckpointLine(StoredCheckpoint):
     nodeid: Name
+    checkpoint: Annotated[Checkpoint, INLINE]
 
 
-class _FeedbackLine(TypedDict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FeedbackLine:
     """A feedback that no turn used yet."""
 
     nodeid: Name
-    feedback: StoredFeedback
-
-
-def _fault(line: Any) -> str:
-    """The first wrong key of a line, and what it must be; "" if nothing is wrong."""
-    kind = _CheckpointLine if isinstance(line, dict) and "turn" in line else _FeedbackLine
-    return check_of(kind)(line).lstrip(".: ")
+    feedback: Feedback
 
 
 class CheckpointWriter:
@@ -96,28 +62,30 @@ class CheckpointWriter:
         if sum({**self._stored, **sizes}.values()) > MAX_CONTENTS:
             checkpoint = _targets_alone(checkpoint)
             sizes = _sizes(checkpoint)
-        line: _CheckpointLine = {"nodeid": self._nodeid, **dump(checkpoint, stored=self._stored)}
-        self._lines.append(line)
+        self._lines.append(self._checkpoint_line(checkpoint, self._stored))
         self._stored.update(sizes)
 
     def feedback(self, feedback: Feedback) -> None:
         self._lines.append(self._feedback_line(feedback))
 
-    def _feedback_line(self, feedback: Feedback) -> _FeedbackLine:
-        return {"nodeid": self._nodeid, "feedback": dump_feedback(feedback)}
+    def _checkpoint_line(self, checkpoint: Checkpoint, stored: Container[str]) -> dict[str, Any]:
+        return dump(_CheckpointLine(nodeid=self._nodeid, checkpoint=_without(checkpoint, stored)))
+
+    def _feedback_line(self, feedback: Feedback) -> dict[str, Any]:
+        return dump(_FeedbackLine(nodeid=self._nodeid, feedback=feedback))
 
     def finish(self) -> None:
         """The episode is over and will not be resumed: drop large contents from the file (`KEPT_CONTENTS`). Nothing is appended afterwards."""
         if sum(self._stored.values()) <= KEPT_CONTENTS:
             return
         stored: set[str] = set()
-        lines: list[_CheckpointLine | _FeedbackLine] = []
+        lines: list[dict[str, Any]] = []
         for read in _read(self._path, self._nodeid, self._files):
             if isinstance(read, Feedback):
                 lines.append(self._feedback_line(read))
                 continue
             checkpoint = _targets_alone(read)
-            lines.append({"nodeid": self._nodeid, **dump(checkpoint, stored=stored)})
+            lines.append(self._checkpoint_line(checkpoint, stored))
             stored.update(_sizes(checkpoint))
         self._files.replace(self._path, "".join(f"{json.dumps(line)}\n" for line in lines))
 
@@ -129,11 +97,30 @@ def _targets_alone(checkpoint: Checkpoint) -> Checkpoint:
     changes = checkpoint.changes
     if changes is None:
         return checkpoint
-    files = {
+    versions = {
         path: (data, changes.files[path][1] if path in changes.files else 0o644)
         for path, data in checkpoint.turn.targets.items()
     }
-    return replace(checkpoint, changes=Changes(files=files, removed=changes.removed, whole=False))
+    return replace(checkpoint, changes=changes_of(versions, changes.removed, whole=False))
+
+
+def _without(checkpoint: Checkpoint, stored: Container[str]) -> Checkpoint:
+    """The checkpoint without the contents whose digests are in `stored`."""
+    changes = checkpoint.changes
+    if changes is None:
+        return checkpoint
+    contents = {digest: data for digest, data in changes.contents.items() if digest not in stored}
+    return replace(checkpoint, changes=replace(changes, contents=contents))
+
+
+def completed(checkpoint: Checkpoint, contents: dict[str, bytes]) -> Checkpoint:
+    """The checkpoint with all contents of its files. `contents`: those of earlier lines, to which this adds its own. Raises `LookupError`."""
+    changes = checkpoint.changes
+    if changes is None:
+        return checkpoint
+    contents.update(changes.contents)
+    own = {digest: contents[digest] for digest, _ in changes.files.values()}
+    return replace(checkpoint, changes=replace(changes, contents=own))
 
 
 def stored_episode(path: Path, nodeid: str, files: RunFiles = LOCAL) -> StoredEpisode:
@@ -160,19 +147,19 @@ def _read(path: Path, nodeid: str, files: RunFiles) -> list[Checkpoint | Feedbac
     contents: dict[str, bytes] = {}  # by digest, of the lines so far
     try:
         for text in files.read(path).split(b"\n")[:-1]:
-            line = json.loads(text)
-            if wrong := _fault(line):
+            stored = json.loads(text)
+            kind: type[_CheckpointLine | _FeedbackLine] = (
+                _CheckpointLine if isinstance(stored, dict) and "turn" in stored else _FeedbackLine
+            )
+            if wrong := check_of(kind)(stored).lstrip(".: "):
                 raise _damaged(path, len(entries) + 1, wrong)
-            if line["nodeid"] != nodeid:
+            line = load(kind, stored)
+            if line.nodeid != nodeid:
                 raise UserError(
-                    f"{path}: line {len(entries) + 1} is of the episode {line['nodeid']}, not of {nodeid}: restore this"
+                    f"{path}: line {len(entries) + 1} is of the episode {line.nodeid}, not of {nodeid}: restore this"
                     " episode's own file, or give another --recode-out"
                 )
-            entries.append(
-                load(cast("_CheckpointLine", line), contents)
-                if "turn" in line
-                else load_feedback(cast("_FeedbackLine", line)["feedback"])
-            )
+            entries.append(line.feedback if isinstance(line, _FeedbackLine) else completed(line.checkpoint, contents))
     except FileNotFoundError:
         return []
     except (OSError, ValueError, RecursionError, LookupError) as error:
@@ -184,71 +171,7 @@ def _damaged(path: Path, number: int, reason: str) -> UserError:
     return UserError(f"{path}: line {number} is damaged ({reason}): restore it, or give another --recode-out")
 
 
-def dump(checkpoint: Checkpoint, stored: Container[str] = ()) -> StoredCheckpoint:
-    """The checkpoint in plain JSON types, without the contents whose digests are in `stored`."""
-    turn, changes = checkpoint.turn, checkpoint.changes
-    digests = {} if changes is None else {path: _digest(data) for path, (data, _) in changes.files.items()}
-    return {
-        "turn": turn.number,
-        "feedback": None if turn.feedback is None else dump_feedback(turn.feedback),
-        "move": dump_move(turn.move),
-        "verdict": dump_verdict(turn.verdict),
-        "targets": {path: _packed(data) for path, data in turn.targets.items()},
-        "seconds": turn.seconds,
-        "shared": turn.shared,
-        "agent": checkpoint.agent,
-        "changes": None
-        if changes is None
-        else {
-            "files": {path: (digests[path], mode) for path, (_, mode) in changes.files.items()},
-            "contents": {
-                digests[path]: _packed(data) for path, (data, _) in changes.files.items() if digests[path] not in stored
-            },
-            "removed": list(changes.removed),
-            "whole": changes.whole,
-        },
-    }
-
-
-def load(stored: StoredCheckpoint, contents: dict[str, bytes] | None = None) -> Checkpoint:
-    """The checkpoint that `dump` made plain; `stored` has been checked.
-
-    `contents`: those of earlier lines, to which this adds its own. Raises `LookupError` if a file's contents are in none.
-    """
-    feedback, changes = stored["feedback"], stored["changes"]
-    contents = {} if contents is None else contents
-    if changes is not None:
-        contents.update({digest: base64.b64decode(data) for digest, data in changes["contents"].items()})
-    return Checkpoint(
-        turn=Turn(
-            number=stored["turn"],
-            feedback=None if feedback is None else load_feedback(feedback),
-            move=load_move(stored["move"]),
-            verdict=load_verdict(stored["verdict"]),
-            targets={path: base64.b64decode(data) for path, data in stored["targets"].items()},
-            seconds=stored["seconds"],
-            shared=stored["shared"],
-        ),
-        agent=stored["agent"],
-        changes=None
-        if changes is None
-        else Changes(
-            files={path: (contents[digest], mode) for path, (digest, mode) in changes["files"].items()},
-            removed=tuple(changes["removed"]),
-            whole=changes["whole"],
-        ),
-    )
-
-
 def _sizes(checkpoint: Checkpoint) -> dict[str, int]:
     """The sizes of the contents of changed files, in bytes, by digest."""
     changes = checkpoint.changes
-    return {} if changes is None else {_digest(data): len(data) for data, _ in changes.files.values()}
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-def _packed(data: bytes) -> str:
-    return base64.b64encode(data).decode()
+    return {} if changes is None else {digest: len(data) for digest, data in changes.contents.items()}

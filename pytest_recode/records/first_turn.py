@@ -10,20 +10,23 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any
 
 from pytest_recode.clock import Clock, Wait
 from pytest_recode.faults import UserError
 from pytest_recode.records.checkpoint import Checkpoint
-from pytest_recode.records.checkpoint_file import StoredCheckpoint, dump, load
+from pytest_recode.records.checkpoint_file import completed
 from pytest_recode.records.run_files import LOCAL, RunFiles
-from pytest_recode.records.typed_schema import Name, check_of
+from pytest_recode.schema.rules import INLINE, Name
+from pytest_recode.schema.stored_forms import check_of, dump, load
 
 
-class _FirstTurnFile(StoredCheckpoint):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FirstTurnFile:
     key: Name
+    checkpoint: Annotated[Checkpoint, INLINE]
 
 
 class FirstTurn:
@@ -35,17 +38,17 @@ class FirstTurn:
         self.checkpoint: Checkpoint | None = None
         stored = _read(path, files)
         if stored is not None:
-            if stored["key"] != path.stem:
+            if stored.key != path.stem:
                 raise UserError(
-                    f"{path}: is of another first turn, whose file is {stored['key']}.json: remove it to play"
+                    f"{path}: is of another first turn, whose file is {stored.key}.json: remove it to play"
                     " this first turn again"
                 )
-            self.checkpoint = load(stored)
+            self.checkpoint = stored.checkpoint
 
     def store(self, checkpoint: Checkpoint, *, by: str) -> None:
         """Store the first turn; `by` is the node id of the episode that paid for it."""
         checkpoint = replace(checkpoint, turn=replace(checkpoint.turn, shared=by))
-        content: _FirstTurnFile = {"key": self.path.stem, **dump(checkpoint)}
+        content = dump(_FirstTurnFile(key=self.path.stem, checkpoint=checkpoint))
         self._files.replace(self.path, json.dumps(content))
 
 
@@ -54,13 +57,14 @@ def _read(path: Path, files: RunFiles) -> _FirstTurnFile | None:
     try:
         content = json.loads(files.read(path))
         wrong = check_of(_FirstTurnFile)(content).lstrip(".: ")
+        if not wrong:
+            stored = load(_FirstTurnFile, content)
+            return replace(stored, checkpoint=completed(stored.checkpoint, {}))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError, LookupError) as error:
         wrong = f"{type(error).__name__}: {error}"
-    if wrong:
-        raise UserError(f"{path}: is damaged ({wrong}): remove it to play this first turn again")
-    return cast("_FirstTurnFile", content)
+    raise UserError(f"{path}: is damaged ({wrong}): remove it to play this first turn again")
 
 
 @contextmanager

@@ -7,7 +7,8 @@ from enum import StrEnum
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, final
 
 from pytest_recode.faults import ModelFault
-from pytest_recode.records.typed_schema import Count, check_of, one_of
+from pytest_recode.schema.rules import Count, one_of
+from pytest_recode.schema.stored_forms import check_of
 
 
 class Reach(StrEnum):

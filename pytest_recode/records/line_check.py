@@ -10,7 +10,6 @@ from collections.abc import Container, Mapping
 from typing import Any
 
 from pytest_recode.records import record_check
-from pytest_recode.records.stored_values import StoredVerdict
 from pytest_recode.records.transcript_lines import (
     AnyLine,
     EpisodeLine,
@@ -20,7 +19,8 @@ from pytest_recode.records.transcript_lines import (
     RetryLine,
     UsageLine,
 )
-from pytest_recode.records.typed_schema import check_of
+from pytest_recode.schema.stored_forms import check_of
+from pytest_recode.verdict import Verdict
 
 _TYPES: Mapping[str, Any] = {
     "episode": EpisodeLine,
@@ -42,4 +42,4 @@ def transcript_fault(line: Any, events: Container[str]) -> str:
 
 def verdict_fault(line: Mapping[str, Any]) -> str:
     """Check the verdict of a valid line of a turn, with the messages of its cases. Reports do not read it."""
-    return check_of(StoredVerdict)(line.get("verdict")).lstrip(".: ")
+    return check_of(Verdict)(line.get("verdict")).lstrip(".: ")

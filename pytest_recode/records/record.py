@@ -1,8 +1,8 @@
 """The record of an episode: one line of results.jsonl (schema 1), as types and as functions that make its parts.
 
 The types are the only definition of the format. The check of a record that is read (`record_check.py`), the schema
-`records.schema.json` and the page docs/reference/record-fields.md are derived from them (`typed_schema.py`). Keys that records of earlier
-versions lack are `NotRequired`. Transcripts and checkpoints store more of each turn (`stored_values.py`). Values are plain JSON types,
+`records.schema.json` and the page docs/reference/record-fields.md are derived from them (`schema/stored_forms.py`). Keys that records of earlier
+versions lack are `NotRequired`. Transcripts and checkpoints store more of each turn. Values are plain JSON types,
 because pytest-xdist sends records from workers to the controller.
 """
 
@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from pytest_recode.episode import Turn
-from pytest_recode.records import field_checks
-from pytest_recode.records.plain import dump
 from pytest_recode.records.setup_record import DateFacts, SettingsRecord
-from pytest_recode.records.typed_schema import (
+from pytest_recode.schema import field_checks
+from pytest_recode.schema.rules import (
     REMEMBERED,
     Count,
     Cutoff,
@@ -26,11 +25,11 @@ from pytest_recode.records.typed_schema import (
     Rule,
     Seed,
     Share,
-    check_of,
     known,
     one_of,
     whole_number,
 )
+from pytest_recode.schema.stored_forms import check_of, view
 from pytest_recode.usage import Usage
 
 SCHEMA = 1
@@ -270,7 +269,7 @@ def main_line(message: str, kind: str) -> str:
 
 
 def usage(spent: Usage) -> UsageRecord:
-    return dump(spent, UsageRecord)
+    return view(spent, UsageRecord)
 
 
 def total(turns: Sequence[Turn]) -> Usage:
@@ -281,7 +280,7 @@ def turn(played: Turn) -> TurnRecord:
     record: TurnRecord = {
         "turn": played.number,
         "level": None if played.feedback is None else f"L{played.feedback.level}",
-        "feedback": None if played.feedback is None else dump(played.feedback, FeedbackRecord),
+        "feedback": None if played.feedback is None else view(played.feedback, FeedbackRecord),
         "passed": played.verdict.passed,
         "failed": played.verdict.failed,
         "total": len(played.verdict.cases),

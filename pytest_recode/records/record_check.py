@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_recode.records.field_checks import shown, whole_number
 from pytest_recode.records.record import Record
 from pytest_recode.records.setup_record import SNIPPET
-from pytest_recode.records.typed_schema import check_of
+from pytest_recode.schema.field_checks import shown, whole_number
+from pytest_recode.schema.stored_forms import check_of
 
 
 def fault(record: Mapping[str, Any]) -> str:

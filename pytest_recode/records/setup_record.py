@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from pytest_recode.records.typed_schema import Day, NonNegative, Number, known
+from pytest_recode.schema.rules import Day, NonNegative, Number, known
 
 
 class SettingsRecord(TypedDict):

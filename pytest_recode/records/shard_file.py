@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict, cast
 
 from pytest_recode.faults import UserError
-from pytest_recode.records import field_checks
 from pytest_recode.records.run_directory import replaced
-from pytest_recode.records.typed_schema import Name, Number, Rule, check_of
+from pytest_recode.schema import field_checks
+from pytest_recode.schema.rules import Name, Number, Rule
+from pytest_recode.schema.stored_forms import check_of
 from pytest_recode.shard import parse_shard
 
 SHARD_FILE = "shard.json"

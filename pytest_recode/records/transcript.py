@@ -17,7 +17,6 @@ from pytest_recode.episode import Feedback, Turn
 from pytest_recode.records import record
 from pytest_recode.records.record import AbandonedRecord, EpisodeFacts, Record
 from pytest_recode.records.run_files import LOCAL, RunFiles
-from pytest_recode.records.stored_values import dump_feedback, dump_verdict
 from pytest_recode.records.transcript_lines import (
     EndLine,
     EpisodeLine,
@@ -32,6 +31,7 @@ from pytest_recode.records.transcript_lines import (
     TurnLine,
     UsageLine,
 )
+from pytest_recode.schema.stored_forms import dump
 from pytest_recode.usage import CallDetails, Usage
 
 
@@ -168,13 +168,12 @@ class Transcript:
             **record.turn(played),
             "targets": {path: data.decode("utf-8", "backslashreplace") for path, data in played.targets.items()},
             "untouched": list(untouched),
-            "verdict": dump_verdict(played.verdict),
+            "verdict": dump(played.verdict),
         }
         self._append(line)
 
     def feedback(self, feedback: Feedback) -> None:
-        line: FeedbackLine = {"event": "feedback", "time": _now(), **dump_feedback(feedback)}
-        self._append(line)
+        self._lines.append(dump(FeedbackLine(time=_now(), feedback=feedback)))
 
     def interrupted(self, by: str, turns: int) -> None:
         line: InterruptedLine = {"event": "interrupted", "time": _now(), "by": by, "turns": turns}

@@ -1,15 +1,18 @@
 """Types of the lines of a transcript, which `transcript.py` writes, and `transcript_reader.py` and reports read.
 
-An agent adds lines with its own events and fields; only `step` of these is read. `line_check.py` checks lines that are
-read from a file by these types.
+An agent adds lines with its own events and fields; only `step` of these is read. Lines that are read from a file are checked by these types
+(`line_check.py`).
 """
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+from pytest_recode.episode import Feedback
 from pytest_recode.records.record import EpisodeFacts, Record, TurnRecord, UsageRecord
-from pytest_recode.records.stored_values import StoredFeedback, StoredVerdict
+from pytest_recode.schema.rules import INLINE
 
 
 class _Line(TypedDict):
@@ -80,11 +83,16 @@ class PlayedLine(_Line, TurnRecord):
 
 
 class TurnLine(PlayedLine):
-    verdict: StoredVerdict
+    verdict: Mapping[str, Any]  # a `Verdict` as it is stored
 
 
-class FeedbackLine(_Line, StoredFeedback):
-    event: Literal["feedback"]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackLine:
+    """A feedback, which is loaded where its line is read."""
+
+    event: Literal["feedback"] = "feedback"
+    time: float  # seconds since 1970
+    feedback: Annotated[Feedback, INLINE]
 
 
 class InterruptedLine(_Line):
@@ -119,7 +127,6 @@ Line = (
     | RetryLine
     | GradingLine
     | TurnLine
-    | FeedbackLine
     | InterruptedLine
     | EndLine
     | StepLine

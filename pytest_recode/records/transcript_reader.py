@@ -16,10 +16,11 @@ from pytest_recode.records.line_check import transcript_fault, verdict_fault
 from pytest_recode.records.record import EpisodeFacts, ErrorRecord, Record, TurnRecord, passed_but_flagged, usage
 from pytest_recode.records.results import parse_json
 from pytest_recode.records.run_files import LOCAL, RunFiles
-from pytest_recode.records.stored_values import load_usage
 from pytest_recode.records.transcript import Abandoned
 from pytest_recode.records.transcript_lines import FeedbackLine, Line, RetryLine, StepLine, TurnLine, UsageLine
+from pytest_recode.schema.stored_forms import load
 from pytest_recode.usage import Usage
+from pytest_recode.verdict import Verdict
 
 
 class DamagedLineError(Exception):
@@ -48,7 +49,7 @@ def earlier(path: Path, files: RunFiles = LOCAL) -> Earlier:
         abandoned.take(line)
     return Earlier(
         facts=_facts(begun[-1]) if begun else None,
-        usage=sum(map(load_usage, used), Usage()),
+        usage=sum((load(Usage, line) for line in used), Usage()),
         calls=frozenset(line["call"] for line in used if "call" in line),
         turns=frozenset(line["turn"] for line in lines if line["event"] == "turn"),
         abandoned=abandoned,
@@ -77,8 +78,12 @@ def last_messages(path: Path, files: RunFiles = LOCAL) -> dict[str, str]:
         turns = list(lines_of(path, "turn", files=files))
     except (OSError, UserError):
         return {}
-    cases = turns[-1]["verdict"]["cases"] if turns and not verdict_fault(turns[-1]) else []
-    return {case["id"]: case["message"] for case in cases}
+    return case_messages(turns[-1]) if turns and not verdict_fault(turns[-1]) else {}
+
+
+def case_messages(line: TurnLine) -> dict[str, str]:
+    """The messages of the cases of a judged turn, by case. Its verdict has been checked."""
+    return {case.id: case.message for case in load(Verdict, line["verdict"]).cases}
 
 
 def recover(path: Path, *, outcome: str, stop: str, error: ErrorRecord | None, files: RunFiles = LOCAL) -> Record:
@@ -96,9 +101,9 @@ def recover(path: Path, *, outcome: str, stop: str, error: ErrorRecord | None, f
             facts, began, turns = _facts(line), last, {}
         elif line["event"] == "turn":
             turns[line["turn"]] = _turn(line)
-            usages += [load_usage(line["usage"])] if line["shared"] else []
+            usages += [load(Usage, line["usage"])] if line["shared"] else []
         elif line["event"] == "usage":
-            usages.append(load_usage(line))
+            usages.append(load(Usage, line))
     if facts is None:
         raise ValueError(f"{path} has no first line")
     return {
@@ -149,11 +154,12 @@ def lines_of(path: Path, *events: str, files: RunFiles = LOCAL) -> Iterator[Any]
     for number, text in enumerate(files.read(path).split(b"\n")[:-1], 1):
         if text.startswith(beginnings):
             try:
-                yield _parse(text, events)
+                line: Any = _parse(text, events)
             except DamagedLineError as error:
                 raise UserError(
                     f"{path}, line {number}: is damaged ({error}): restore it, or remove the transcript"
                 ) from None
+            yield load(FeedbackLine, line) if line["event"] == "feedback" else line
 
 
 def _lines(path: Path, files: RunFiles, *, missing: bool = False) -> list[Line]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
+from pytest_recode.episode import Feedback
 from pytest_recode.faults import UserError
 from pytest_recode.records.line_check import transcript_fault, verdict_fault
 from pytest_recode.records.record import EpisodeFacts, Record
@@ -19,6 +20,7 @@ from pytest_recode.records.results import parse_json
 from pytest_recode.records.run_directory import reading
 from pytest_recode.records.run_files import LOCAL, RunFiles
 from pytest_recode.records.transcript_lines import FeedbackLine, RetryLine, TurnLine, UsageLine
+from pytest_recode.schema.stored_forms import load
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +81,8 @@ class PlayedTurn:
     steps: tuple[PlayedStep, ...]
     messages: tuple[PromptMessage, ...]
     judged: TurnLine | None
-    feedback: FeedbackLine | None
+    feedback: Feedback | None
+    feedback_time: float  # seconds since 1970; 0 without feedback
     usages: tuple[UsageLine, ...]
     retries: tuple[RetryLine, ...]
 
@@ -134,7 +137,8 @@ def read_episode(path: Path, files: RunFiles = LOCAL) -> PlayedEpisode:
         elif event == "feedback" and _is_feedback(line):
             turn = line["turn"]
             if turn in turns:
-                turns[turn] = replace(turns[turn], feedback=cast("FeedbackLine", line))
+                read = load(FeedbackLine, line)
+                turns[turn] = replace(turns[turn], feedback=read.feedback, feedback_time=read.time)
         elif event == "end":
             record = cast("Record", _facts(line))
         else:
@@ -219,6 +223,7 @@ class _Current:
             messages=tuple(self.messages),
             judged=judged,
             feedback=None,
+            feedback_time=0.0,
             usages=tuple(self.usages),
             retries=tuple(self.retries),
         )

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from pytest_recode.episode import Feedback
 from pytest_recode.records.episode_choice import Chosen
 from pytest_recode.records.record import CaseRecord, Record
-from pytest_recode.records.stored_values import StoredCase
-from pytest_recode.records.transcript_lines import FeedbackLine, TurnLine
+from pytest_recode.records.transcript_lines import TurnLine
+from pytest_recode.records.transcript_reader import case_messages
 from pytest_recode.records.transcript_turns import ActionResult, PlayedEpisode, PlayedStep, PlayedTurn, PromptMessage
 from pytest_recode.render.words import essence, plural, status
 from pytest_recode.verdict import legible
@@ -169,7 +170,7 @@ def _turn(turn: PlayedTurn, before: PlayedTurn | None, view: ShownParts) -> Iter
     if judged is not None:
         yield from _targets(judged, before.judged if before else None)
         if not view.diff:
-            yield from _failures(judged["cases"], judged["verdict"]["cases"])
+            yield from _failures(judged["cases"], case_messages(judged))
             yield from (StyledLine(f"  tampering: {finding}", "bad") for finding in judged["tampering"])
     if turn.feedback is not None and not view.diff:
         yield from _feedback(turn.feedback)
@@ -252,9 +253,8 @@ def diff(before: str, after: str) -> list[str]:
     return rows or ["@@ only line ends differ @@"] * (before != after)
 
 
-def _failures(cases: Sequence[CaseRecord], details: Sequence[StoredCase]) -> Iterator[StyledLine]:
+def _failures(cases: Sequence[CaseRecord], messages: Mapping[str, str]) -> Iterator[StyledLine]:
     """The failed cases by interface, with their messages."""
-    messages = {case["id"]: case for case in details}
     interfaces: dict[str, list[CaseRecord]] = {}
     for case in cases:
         interfaces.setdefault(case["interface"], []).append(case)
@@ -264,17 +264,16 @@ def _failures(cases: Sequence[CaseRecord], details: Sequence[StoredCase]) -> Ite
             yield StyledLine(f"  fails: {interface}, {len(failed)} of {len(group)} cases", "bad")
         for case in failed:
             yield StyledLine(f"    {case['id']}")
-            detail = messages.get(case["id"])
-            rows = essence(detail["message"] if detail else "") or [case["exception"] or case["kind"]]
+            rows = essence(messages.get(case["id"], "")) or [case["exception"] or case["kind"]]
             yield from (StyledLine(f"      {row}", "dim") for row in rows)
 
 
-def _feedback(feedback: FeedbackLine) -> Iterator[StyledLine]:
-    audit = feedback["audit"]
-    cut = f", {audit['cut']} passages removed because they quoted hidden files" if audit["cut"] else ""
-    by = f"model {feedback['model']}" if feedback["model"] else f"source {feedback['source']}"
-    yield StyledLine(f"  feedback {feedback['level']} ({by}{cut})", "place")
-    yield from (StyledLine(f"    {row}") for row in feedback["text"].splitlines())
+def _feedback(feedback: Feedback) -> Iterator[StyledLine]:
+    audit = feedback.audit
+    cut = f", {audit.cut} passages removed because they quoted hidden files" if audit.cut else ""
+    by = f"model {feedback.model}" if feedback.model else f"source {feedback.source}"
+    yield StyledLine(f"  feedback L{feedback.level} ({by}{cut})", "place")
+    yield from (StyledLine(f"    {row}") for row in feedback.text.splitlines())
 
 
 def _ending(episode: PlayedEpisode) -> Iterator[StyledLine]:

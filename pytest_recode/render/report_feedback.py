@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from pytest_recode.episode import Audit
 from pytest_recode.metrics import leakage as leaks
 from pytest_recode.metrics.adoption import Advice, by_rule, rate
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.transcripts import FROM_FILES, TranscriptReader
-from pytest_recode.records.record import AuditRecord
 from pytest_recode.render.report_table import IDENTITY, Column, Rows, Table, identity, percents
 from pytest_recode.render.words import plural
 
@@ -83,7 +83,7 @@ def _leaks(rows: Rows, transcripts: TranscriptReader) -> Table | None:
     for row, attempts in rows.items():
         if row.feedback == "none":
             continue
-        by_source: dict[str, list[AuditRecord]] = {}
+        by_source: dict[str, list[Audit]] = {}
         for attempt in attempts:
             for source, audit in transcripts.audits(attempt.transcript) or ():
                 by_source.setdefault(source, []).append(audit)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from pytest_recode.records.checkpoint import Changes
+from pytest_recode.records.checkpoint import changes_of
 from pytest_recode.task import Limits
 from tests.agents.conftest import Open
 from tests.agents.scripted import REPO
@@ -12,10 +14,10 @@ from tests.agents.scripted import REPO
 
 def test_nothing_was_done(open_workspace: Open) -> None:
     workspace = open_workspace()
-    assert workspace.changes() == Changes(files={})
+    assert workspace.changes() == changes_of({})
     assert workspace._connection is None, "an untouched workspace needs no sandbox"
     workspace.list()
-    assert workspace.changes() == Changes(files={})
+    assert workspace.changes() == changes_of({})
 
 
 def test_another_workspace_becomes_the_same(open_workspace: Open) -> None:
@@ -26,7 +28,7 @@ def test_another_workspace_becomes_the_same(open_workspace: Open) -> None:
         " printf x > \"$(printf 'a\\377')\"; printf '#!/bin/sh\\necho made' > tool; chmod +x tool"
     )
     changes = first.changes()
-    assert changes.files == {
+    assert changes.versions == {
         "solver.py": (b"answer = 42\n", 0o644),
         "data/raw": (b"\0\xff", 0o644),
         "a\udcff": (b"x", 0o644),
@@ -72,7 +74,7 @@ def test_whatever_files_there_are_can_be_put_back(open_workspace: Open, command:
     changes = first.changes()
     assert changes.whole
     assert len(changes.files) > 1
-    second.lay(Changes(files=dict(sorted(changes.files.items())), removed=changes.removed))
+    second.lay(replace(changes, files=dict(sorted(changes.files.items()))))
     assert second.changes() == changes
 
 
@@ -91,7 +93,7 @@ def test_a_change_that_hides_its_time_is_one(open_workspace: Open) -> None:
     workspace.run(
         "touch -r solver.py stamp; printf X | dd of=solver.py conv=notrunc status=none; touch -r stamp solver.py"
     )
-    assert workspace.changes().files["solver.py"][0][:1] == b"X"
+    assert workspace.changes().versions["solver.py"][0][:1] == b"X"
 
 
 @pytest.mark.slow
@@ -106,7 +108,7 @@ def test_what_cannot_be_kept_leaves_the_targets(open_workspace: Open) -> None:
     workspace.write("solver.py", "answer = 42\n")
     workspace.run("truncate -s 40M big")
     kept = workspace.changes()
-    assert kept == Changes(files={"solver.py": (b"answer = 42\n", 0o644)}, whole=False)
+    assert kept == changes_of({"solver.py": (b"answer = 42\n", 0o644)}, whole=False)
     assert workspace.read("solver.py") == "answer = 42\n", "and the workspace goes on"
 
 

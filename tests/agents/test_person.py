@@ -124,7 +124,7 @@ def test_files_are_the_workspaces_after_a_submission(open_walled: Open, shared: 
     _, targets, _ = submitted(shared, workspace, works)
     assert targets == {"solver.py": b"# \xe9\n"}
     changes = workspace.changes()
-    assert {path: data for path, (data, _) in changes.files.items()} == {
+    assert {path: data for path, (data, _) in changes.versions.items()} == {
         "solver.py": b"# \xe9\n",
         "new/notes.txt": b"mine",
     }

@@ -20,7 +20,7 @@ from pytest_recode.feedback.model_answers import WORDS
 from pytest_recode.feedback.researcher import drafted, in_words, recut, researcher
 from pytest_recode.models import Usage
 from pytest_recode.records.checkpoint import Checkpoint
-from pytest_recode.records.checkpoint_file import dump, load
+from pytest_recode.schema.stored_forms import dump, load
 from pytest_recode.task import Beside, Oracle, Parts
 from tests.chat_server import ChatServer, Script, say
 from tests.feedback.honest import HONEST
@@ -166,7 +166,7 @@ def test_a_feedback_comes_back_from_a_checkpoint_as_it_was() -> None:
     )
     played = replace(turn("x = 1\n", case(), number=2), feedback=given)
     entry = json.loads(json.dumps(dump(Checkpoint(turn=played, agent={}, changes=None))))
-    assert load(entry).turn == played
+    assert load(Checkpoint, entry).turn == played
 
 
 # -- names of hidden tests -----------------------------------------------------------------------------------------

@@ -20,8 +20,8 @@ from pytest_recode.formats.directory import FORMAT
 from pytest_recode.oracle.judge import judge
 from pytest_recode.program.fixes import Versions
 from pytest_recode.records import checkpoint, record
-from pytest_recode.records.checkpoint_file import dump, load
 from pytest_recode.sandboxes import Sandbox, SandboxContext, bubblewrap, process
+from pytest_recode.schema.stored_forms import dump, load
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Exc, Verdict
 from tests.feedback.scene import INTERFACES, REFERENCE, case, parts, task, turn
@@ -364,7 +364,7 @@ def test_causes_and_uses_survive_the_record() -> None:
     at = replace(turn(USES_MEAN), verdict=verdict)
     feedback = replace(derived(the_task, given)([at], 2), items=(item,))
     stored = checkpoint.Checkpoint(turn=replace(at, feedback=feedback), agent={}, changes=None)
-    again = load(dump(stored)).turn
+    again = load(checkpoint.Checkpoint, dump(stored)).turn
     assert again.feedback == feedback
     assert again.verdict == verdict
     assert record.turn(replace(at, feedback=feedback))["feedback"]["items"][0]["possible_causes"] == ["b", "c"]

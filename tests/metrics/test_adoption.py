@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from pytest_recode.episode import Feedback, FeedbackItem
 from pytest_recode.faults import UserError
-from pytest_recode.metrics.adoption import Advice, FeedbackPair, by_rule, code_of, named, pairs, rate, read
+from pytest_recode.metrics.adoption import Advice, FeedbackPair, by_rule, code_of, named, rate, read
 from tests.messages import assert_message
 from tests.metrics import samples
 from tests.metrics.samples import feedback_line, turn_line
@@ -77,8 +78,9 @@ def pair(
     def turn(code: str, passed: tuple[bool, ...]) -> dict[str, Any]:
         return {"targets": {"stats.py": code}, "cases": cases(*passed, interface=interface)}
 
-    item = {"interface": interface, **WORDS, **words}
-    return FeedbackPair(feedback={"level": level, "items": [item]}, before=turn(before, was), after=turn(after, now))
+    item = FeedbackItem(interface=interface, **{**WORDS, **words})
+    feedback = Feedback(level=int(level[1:]), text="", turn=1, items=(item,))
+    return FeedbackPair(feedback=feedback, before=turn(before, was), after=turn(after, now))
 
 
 def adopted(*args: Any, **more: Any) -> str:
@@ -114,7 +116,7 @@ def test_half_of_the_names_that_are_new_must_be_there(body: str, answer: str) ->
 
 
 def test_names_are_those_that_the_level_shows() -> None:
-    item = {"interface": "stats.mean", **WORDS}
+    item = FeedbackItem(interface="stats.mean", **WORDS)
     assert named(item, "L2") == set()
     assert named(item, "L3") == {"weights", "norm_of"}
     assert named(item, "L4") == {"weights", "norm_of", "mean", "values", "sum", "v", "w", "zip"}
@@ -187,21 +189,20 @@ def feedback(number: int, level: str = "L1") -> dict[str, Any]:
 
 def test_pairs_are_of_feedback_that_had_a_turn_and_said_something(tmp_path: Path) -> None:
     lines = [
-        {"event": "episode"},
         turn(1),
         feedback(1, "L0"),
         turn(2),
         feedback(2, "L1"),
-        {"event": "interrupted"},
         feedback(2, "L2"),
         turn(3, "x = 1\n"),
         feedback(3, "L3"),
     ]
-    [judged] = pairs(lines)
-    assert (judged.level, judged.before["turn"], judged.after["turn"]) == ("L2", 2, 3)
     path = tmp_path / "e.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"event": "tu')
-    assert read(path) == (judged,)
+    pairs = read(path)
+    assert pairs is not None
+    [judged] = pairs
+    assert (judged.level, judged.before["turn"], judged.after["turn"]) == ("L2", 2, 3)
     assert read(tmp_path / "gone.jsonl") is None
     assert read(None) is None
 

@@ -14,17 +14,16 @@ from pytest_recode.clock import Clock
 from pytest_recode.episode import Feedback, FeedbackItem, Move, Turn
 from pytest_recode.faults import UserError
 from pytest_recode.models import Usage
-from pytest_recode.records.checkpoint import Changes, Checkpoint, StoredEpisode
+from pytest_recode.records.checkpoint import Checkpoint, StoredEpisode, changes_of
 from pytest_recode.records.checkpoint_file import (
     KEPT_CONTENTS,
     MAX_CONTENTS,
     CheckpointWriter,
-    dump,
-    load,
     stored_episode,
 )
 from pytest_recode.records.first_turn import first_turn
 from pytest_recode.records.run_directory import in_use, wait_until_unused
+from pytest_recode.schema.stored_forms import dump, load
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict
 from tests.messages import assert_message
 
@@ -70,14 +69,14 @@ TURN = Turn(
 WHOLE = Checkpoint(
     turn=TURN,
     agent={"turn": 1, "memory": ["x"]},
-    changes=Changes(files={"a.py": (b"\xff", 0o755)}, removed=("b.py",)),
+    changes=changes_of({"a.py": (b"\xff", 0o755)}, ["b.py"]),
 )
 NEXT = replace(WHOLE, turn=replace(TURN, number=2, feedback=FEEDBACK, shared="another"))
 
 
 @pytest.mark.parametrize("checkpoint", [WHOLE, NEXT, Checkpoint(turn=TURN, agent=None, changes=None)])
 def test_what_goes_in_comes_out(checkpoint: Checkpoint) -> None:
-    assert load(json.loads(json.dumps(dump(checkpoint)))) == checkpoint
+    assert load(Checkpoint, json.loads(json.dumps(dump(checkpoint)))) == checkpoint
 
 
 def kept(path: Path, *lines: Checkpoint | Feedback) -> StoredEpisode:
@@ -172,7 +171,7 @@ def test_contents_are_stored_once(tmp_path: Path) -> None:
         replace(
             WHOLE,
             turn=replace(TURN, number=number),
-            changes=Changes(files={"big": (large, 0o644), "copy": (large, 0o600), "own": (b"%d" % number, 0o644)}),
+            changes=changes_of({"big": (large, 0o644), "copy": (large, 0o600), "own": (b"%d" % number, 0o644)}),
         )
         for number in (1, 2, 3)
     ]
@@ -191,26 +190,24 @@ def test_more_contents_than_are_stored_of_an_episode_leave_the_targets(tmp_path:
     """Each turn has other contents, as a log or a trained model has."""
     half = MAX_CONTENTS // 2 + 1
     turns = [
-        replace(
-            WHOLE, turn=replace(TURN, number=number), changes=Changes(files={"log": (bytes([number]) * half, 0o644)})
-        )
+        replace(WHOLE, turn=replace(TURN, number=number), changes=changes_of({"log": (bytes([number]) * half, 0o644)}))
         for number in (1, 2)
     ]
     first, second = kept(tmp_path / "a.jsonl", *turns).checkpoints
     assert first == turns[0]
-    assert second.changes == Changes(files={"a.py": (TURN.targets["a.py"], 0o644)}, whole=False)
+    assert second.changes == changes_of({"a.py": (TURN.targets["a.py"], 0o644)}, whole=False)
 
 
 @pytest.mark.slow
 def test_a_later_process_stores_no_contents_again_and_counts_them(tmp_path: Path) -> None:
     path, half = tmp_path / "a.jsonl", MAX_CONTENTS // 2 + 1
-    first = replace(WHOLE, changes=Changes(files={"log": (b"1" * half, 0o644)}))
+    first = replace(WHOLE, changes=changes_of({"log": (b"1" * half, 0o644)}))
     earlier = kept(path, first)
     size = path.stat().st_size
     writer = CheckpointWriter(path, "me", earlier=earlier)
     writer.turn(replace(first, turn=replace(TURN, number=2)))
     assert path.stat().st_size < size + 10_000
-    writer.turn(replace(first, turn=replace(TURN, number=3), changes=Changes(files={"log": (b"3" * half, 0o644)})))
+    writer.turn(replace(first, turn=replace(TURN, number=3), changes=changes_of({"log": (b"3" * half, 0o644)})))
     writer.close()
     turns = stored_episode(path, "me").checkpoints
     assert [each.changes.whole for each in turns if each.changes is not None] == [True, True, False]
@@ -219,10 +216,10 @@ def test_a_later_process_stores_no_contents_again_and_counts_them(tmp_path: Path
 @pytest.mark.parametrize(("size", "whole"), [(KEPT_CONTENTS // 2, True), (KEPT_CONTENTS, False)])
 def test_after_the_end_of_an_episode_large_contents_are_dropped(tmp_path: Path, size: int, whole: bool) -> None:
     path = tmp_path / "a.jsonl"
-    changes = Changes(files={"log": (b"1" * size, 0o644), "a.py": (TURN.targets["a.py"], 0o755)}, removed=("b.py",))
+    versions = {"log": (b"1" * size, 0o644), "a.py": (TURN.targets["a.py"], 0o755)}
     turns = [
-        replace(WHOLE, changes=changes),
-        replace(NEXT, changes=replace(changes, files={**changes.files, "log": (b"2" * (size // 2), 0o644)})),
+        replace(WHOLE, changes=changes_of(versions, ["b.py"])),
+        replace(NEXT, changes=changes_of({**versions, "log": (b"2" * (size // 2), 0o644)}, ["b.py"])),
     ]
     writer = CheckpointWriter(path, "me")
     for turn in turns:
@@ -235,6 +232,6 @@ def test_after_the_end_of_an_episode_large_contents_are_dropped(tmp_path: Path, 
         assert left.checkpoints == tuple(turns)
     else:
         assert path.stat().st_size < 20_000
-        alone = replace(changes, files={"a.py": changes.files["a.py"]}, whole=False)
+        alone = changes_of({"a.py": versions["a.py"]}, ["b.py"], whole=False)
         assert left.checkpoints == tuple(replace(turn, changes=alone) for turn in turns)
     assert left.feedback == FEEDBACK

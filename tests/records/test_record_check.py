@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from pytest_recode.faults import UserError
 from pytest_recode.metrics.reading import read
-from pytest_recode.records.field_checks import (
+from pytest_recode.records.record_check import fault
+from pytest_recode.schema.field_checks import (
     DOLLARS,
     FLAG,
     TEXT,
@@ -27,7 +28,6 @@ from pytest_recode.records.field_checks import (
     remembered,
     whole_number,
 )
-from pytest_recode.records.record_check import fault
 from tests.examples import examples
 from tests.metrics.samples import own_run, record, replay, run, shared, sorted_turn, turn
 

@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_recode.episode import Feedback
 from pytest_recode.metrics.attempt import Attempt
 from pytest_recode.records.record import CaseRecord, EpisodeFacts, Record
-from pytest_recode.records.transcript_lines import FeedbackLine, TurnLine
+from pytest_recode.records.transcript_lines import TurnLine
+from pytest_recode.records.transcript_reader import case_messages
 from pytest_recode.records.transcript_turns import PlayedEpisode, PlayedStep, PlayedTurn, PromptMessage
 from pytest_recode.render.episode_text import UNTOUCHED, actions_text, costs, diff, first_line, stop_reason, turns_text
 from pytest_recode.render.html.level_texts import LEVELS_SAY
@@ -249,7 +251,7 @@ def _blocks(changes: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 
 def _failures(judged: TurnLine, *, private: bool) -> Iterator[InterfaceView]:
-    messages: Mapping[str, str] = {case["id"]: case["message"] for case in judged["verdict"]["cases"]}
+    messages: Mapping[str, str] = case_messages(judged)
     interfaces: dict[str, list[CaseRecord]] = {}
     for case in judged["cases"]:
         interfaces.setdefault(case["interface"], []).append(case)
@@ -312,15 +314,15 @@ def dedented(rows: Sequence[str]) -> list[str]:
     return [row[:1] + row[indent:] if row[:1] in (">", "E") and indent > 1 else row for row in rows]
 
 
-def _feedback(feedback: FeedbackLine, facts: EpisodeFacts, without: Without, *, private: bool) -> FeedbackView:
+def _feedback(feedback: Feedback, facts: EpisodeFacts, without: Without, *, private: bool) -> FeedbackView:
     """`private`: the code of the turn is removed, and so is feedback, which quotes lines of it."""
     removed = private or (without.reference and corrects(feedback, facts)) or (without.tests and shows_tests(facts))
     return FeedbackView(
-        level=feedback["level"],
-        says=LEVELS_SAY.get(feedback["level"], ""),
-        by=f"written by the model {feedback['model']}"
-        if feedback["model"]
-        else _SOURCES.get(feedback["source"], f"source {feedback['source']}"),
-        cut=feedback["audit"]["cut"],
-        text=None if removed else feedback["text"],
+        level=f"L{feedback.level}",
+        says=LEVELS_SAY.get(f"L{feedback.level}", ""),
+        by=f"written by the model {feedback.model}"
+        if feedback.model
+        else _SOURCES.get(feedback.source, f"source {feedback.source}"),
+        cut=feedback.audit.cut,
+        text=None if removed else feedback.text,
     )

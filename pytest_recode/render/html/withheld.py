@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pytest_recode.episode import Feedback
 from pytest_recode.records.record import EpisodeFacts
-from pytest_recode.records.transcript_lines import FeedbackLine
 from pytest_recode.records.transcript_turns import PlayedEpisode, PlayedTurn
 
 PARTS = {
@@ -39,10 +39,10 @@ _CODE_LEVELS = ("L1", "L2", "L3", "L4")
 """Values of --recode-feedback-code; any other is taken for the first."""
 
 
-def corrects(feedback: FeedbackLine, facts: EpisodeFacts) -> bool:
+def corrects(feedback: Feedback, facts: EpisodeFacts) -> bool:
     """Whether a feedback may contain code of the reference: L4 does, and with --recode-feedback-code also lower levels."""
     code = facts["settings"].get("feedback_code")
-    return feedback["level"] >= (code if code in _CODE_LEVELS else "L1")
+    return f"L{feedback.level}" >= (code if code in _CODE_LEVELS else "L1")
 
 
 def knows_reference(episode: PlayedEpisode, turn: PlayedTurn) -> bool:

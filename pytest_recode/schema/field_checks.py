@@ -1,6 +1,6 @@
 """Checks of plain JSON values: each is a function that returns the problem of a value, or "".
 
-Used for files that a person may have edited; `typed_schema.py` makes the checks of types of them. Only named keys are checked, so that later
+Used for files that a person may have edited; `stored_forms.py` makes the checks of types of them. Only named keys are checked, so that later
 versions can add keys.
 """
 
