@@ -1,4 +1,4 @@
-"""The parts that are installed, by kind and name: the project's own, and those of other distributions, by their entry points.
+"""The parts that are installed, by kind and name: entry points of the project itself and of other distributions, in groups `pytest_recode.<kind>`.
 
 The plugin registers them by its hooks (`plugin/collection/defaults.py`); the command `pytest-recode`, which has no plugins, looks them up here.
 Imports no part before it is chosen, and never pytest.
@@ -8,46 +8,16 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
 from pytest_recode.faults import UserError
 
-OWN: Mapping[str, Mapping[str, str]] = {
-    "formats": {
-        "task.yaml": "pytest_recode.formats.directory:FORMAT",
-        "papers.yaml": "pytest_recode.formats.researchcodebench:FORMAT",
-        "annotation_meta.jsonl": "pytest_recode.formats.recode_h:FORMAT",
-    },
-    "sandboxes": {
-        "docker": "pytest_recode.sandboxes.docker_:KIND",
-        "bubblewrap": "pytest_recode.sandboxes.bubblewrap:KIND",
-        "process": "pytest_recode.sandboxes.process:KIND",
-    },
-    "agents": {
-        "recode": "pytest_recode.agents.recode:KIND",
-        "recode-h": "pytest_recode.agents.recode_h:KIND",
-        "one-shot": "pytest_recode.agents.one_shot:KIND",
-        "reference": "pytest_recode.agents.reference:KIND",
-        "noop": "pytest_recode.agents.noop:KIND",
-        "person": "pytest_recode.agents.person:KIND",
-    },
-    "policies": {
-        **{f"L{level}": f"pytest_recode.feedback.policies:L{level}" for level in range(5)},
-        "escalate": "pytest_recode.feedback.policies:ESCALATE",
-        "adaptive": "pytest_recode.feedback.policies:ADAPTIVE",
-        "none": "pytest_recode.feedback.policies:NONE",
-    },
-    "models": {
-        **{
-            f"sim/{skill}": f"pytest_recode.simulated.sim:{skill.upper()}" for skill in ("novice", "graduate", "expert")
-        },
-        "": "pytest_recode.gateway.client:KIND",
-    },
-}
-"""Where the project's own parts are, `module:attribute`. A format's name is that of its manifest."""
+ANY_MODEL = "*"
+"""The name of the kind of every model whose name no other kind has."""
 
+_PROJECT = "pytest-recode"
 _TYPES = {
     "formats": ("pytest_recode.formats", "Format"),
     "sandboxes": ("pytest_recode.sandboxes", "SandboxKind"),
@@ -57,21 +27,36 @@ _TYPES = {
 }
 
 
-def places(kind: str) -> dict[str, str]:
-    """Where the parts of a kind are, by name. Other distributions have them as entry points of the group `pytest_recode.<kind>`, and may
-    replace the project's own.
+@functools.cache
+def own(kind: str) -> Mapping[str, str]:
+    """Where the project's own parts of a kind are, `module:attribute`, by name. A format's name is that of its manifest.
 
-    Raises `UserError` if two distributions have the same name.
+    Raises `UserError` if the installed distribution lists none.
+    """
+    points = [point for point in _points(kind) if _is_own(point)]
+    if not points:
+        raise UserError(
+            f"the installed {_PROJECT} lists no {kind}: install it again (pip install -e . in a checkout), because they are entry points"
+        )
+    return {point.name: point.value for point in points}
+
+
+def places(kind: str) -> dict[str, str]:
+    """Where the parts of a kind are, by name. Another distribution may replace a part of the project's own.
+
+    Raises `UserError` if two other distributions have the same name.
     """
     others: dict[str, metadata.EntryPoint] = {}
-    for point in _entry_points().select(group=f"pytest_recode.{kind}"):
+    for point in _points(kind):
+        if _is_own(point):
+            continue
         first = others.setdefault(point.name, point)
         if first.value != point.value:
             raise UserError(
                 f"pytest_recode.{kind}: {point.name!r} is an entry point of {_distribution(first)} and of"
                 f" {_distribution(point)}: uninstall one of them"
             )
-    return {**OWN[kind], **{name: point.value for name, point in others.items()}}
+    return {**own(kind), **{name: point.value for name, point in others.items()}}
 
 
 def part(kind: str, name: str, offer: Any) -> Any:
@@ -119,10 +104,18 @@ def imported(place: str, who: str) -> Any:
     return getattr(owner, name)
 
 
+def _points(kind: str) -> Sequence[metadata.EntryPoint]:
+    return tuple(_entry_points().select(group=f"pytest_recode.{kind}"))
+
+
 @functools.cache
 def _entry_points() -> Any:
     """Those of all distributions: finding them reads a file of each. The class differs between versions of Python, `select` does not."""
     return metadata.entry_points()
+
+
+def _is_own(point: metadata.EntryPoint) -> bool:
+    return _distribution(point).replace("_", "-") == _PROJECT
 
 
 def _distribution(point: metadata.EntryPoint) -> str:

@@ -197,15 +197,13 @@ def for_format(settings: Settings, defaults: Mapping[str, Any]) -> Settings:
     return replace(settings, **unset) if unset else settings
 
 
-ONE_STEP = frozenset({"reference", "noop", "one-shot", "person"})
-"""Built-in agents that make one step in each turn, whatever --recode-steps is."""
 NO_FEEDBACK = "none"
 """The policy that ends an episode after its first turn."""
 
 
-def fixed(agent: str, policy: str) -> dict[str, Any]:
-    """Fields of Settings that an agent or a policy fixes: `turns` of an episode without feedback, `steps` of a one-step agent."""
-    return {**({"turns": 1} if policy == NO_FEEDBACK else {}), **({"steps": 1} if agent in ONE_STEP else {})}
+def fixed(policy: str) -> dict[str, Any]:
+    """Fields of Settings that a policy fixes: `turns` of an episode without feedback."""
+    return {"turns": 1} if policy == NO_FEEDBACK else {}
 
 
 def as_played(settings: Settings) -> Settings:
@@ -214,7 +212,7 @@ def as_played(settings: Settings) -> Settings:
     If a run has episodes with and without feedback, they share the first turn, so that their prompts must name the same numbers.
     """
     policy = settings.feedbacks[0] if len(settings.feedbacks) == 1 else ""
-    return replace(settings, **fixed(settings.agent, policy))
+    return replace(settings, **fixed(policy))
 
 
 def check_memory(settings: Settings) -> None:

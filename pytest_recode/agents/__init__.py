@@ -132,6 +132,7 @@ class AgentKind:
     episode's time limit does not apply.
 
     `defaults`: settings that are others with this agent, by the names of the fields of Settings; what the user gave wins.
+    `fixes`: settings that it has whatever the user gave, such as `ONE_STEP`; an option of one on the command line is an error.
     """
 
     make: Callable[[AgentContext], Agent]
@@ -140,3 +141,8 @@ class AgentKind:
     needs_person: bool = False
     offline: bool = False
     defaults: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    fixes: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+ONE_STEP: Mapping[str, Any] = {"steps": 1, "memory_threshold": None, "memory_keep": None, "search_model": None}
+"""What an agent fixes that makes one step in each turn: no memory, no search."""

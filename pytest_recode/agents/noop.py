@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pytest_recode.agents import AgentKind, Workspace
+from pytest_recode.agents import ONE_STEP, AgentKind, Workspace
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.task import Brief
 
@@ -15,4 +15,4 @@ class Noop:
         return Move()
 
 
-KIND = AgentKind(make=lambda _: Noop(), needs_model=False, offline=True)
+KIND = AgentKind(make=lambda _: Noop(), needs_model=False, offline=True, fixes=ONE_STEP)

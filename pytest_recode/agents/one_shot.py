@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace, slot_answer
+from pytest_recode.agents import ONE_STEP, Agent, AgentContext, AgentKind, Refused, Workspace, slot_answer
 from pytest_recode.agents.memory import MIN_REPEATED, limit_of
 from pytest_recode.agents.named_blocks import ExtractedFiles, files_in, missing
 from pytest_recode.agents.prompt_texts import (
@@ -275,4 +275,4 @@ def make(context: AgentContext) -> Agent:
     return OneShot(context=context, model=context.model)
 
 
-KIND = AgentKind(make=make)
+KIND = AgentKind(make=make, fixes=ONE_STEP)

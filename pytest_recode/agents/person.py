@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_recode.agents import AgentContext, AgentKind, Refused, Terminal, Workspace, person_directory
+from pytest_recode.agents import ONE_STEP, AgentContext, AgentKind, Refused, Terminal, Workspace, person_directory
 from pytest_recode.agents.prompt_texts import brief_text, feedback_text
 from pytest_recode.agents.target_checks import not_python, untouched
 from pytest_recode.episode import Episode, Feedback, Move, Stop
@@ -236,4 +236,4 @@ def make(context: AgentContext) -> Person:
     return Person(context=context, terminal=context.terminal)
 
 
-KIND = AgentKind(make=make, needs_model=False, needs_person=True)
+KIND = AgentKind(make=make, needs_model=False, needs_person=True, fixes=ONE_STEP)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pytest_recode.agents import Agent, AgentContext, AgentKind, Workspace
+from pytest_recode.agents import ONE_STEP, Agent, AgentContext, AgentKind, Workspace
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.task import Brief, Files
 
@@ -27,4 +27,4 @@ def make(context: AgentContext) -> Agent:
     return ReferenceAgent(solution=context.solution)
 
 
-KIND = AgentKind(make=make, needs_model=False, needs_reference=True, offline=True)
+KIND = AgentKind(make=make, needs_model=False, needs_reference=True, offline=True, fixes=ONE_STEP)

@@ -33,15 +33,12 @@ def sandbox_for(
     name: str, environment: Environment, manifests: Sequence[Path], *, own: bool, local: bool = False
 ) -> Iterator[Sandbox]:
     """The same without a task: `manifests` are those of tasks to hide. `local`: programs need the packages of this interpreter."""
-    from pytest_recode.registered import OWN, part, places
+    from pytest_recode.registered import loaded
     from pytest_recode.sandboxes import SandboxContext
-    from pytest_recode.sandboxes.choose import AUTO, choose
+    from pytest_recode.sandboxes.choose import choose
     from pytest_recode.sandboxes.hiding import hidden
 
-    offered = OWN["sandboxes"] if name == AUTO else places("sandboxes")
-    kinds: dict[str, SandboxKind] = {
-        kind_name: part("sandboxes", kind_name, place) for kind_name, place in offered.items()
-    }
+    kinds: dict[str, SandboxKind] = loaded("sandboxes")
     context = SandboxContext(
         run=f"preview-{secrets.token_hex(3)}",
         python=sys.executable,
@@ -68,10 +65,11 @@ def _told(line: str) -> None:
 
 
 def _local(name: str, context: SandboxContext, kinds: Mapping[str, SandboxKind]) -> str:
-    from pytest_recode.sandboxes.choose import AUTO, choose
+    from pytest_recode.sandboxes.choose import AUTO, candidates, choose
 
     try:
-        return choose("bubblewrap" if name == AUTO else name, context, kinds, all_offline=False)
+        first = candidates(kinds, local=True)[0]
+        return choose(first if name == AUTO else name, context, kinds, all_offline=False)
     except UserError as error:
         if name != AUTO:
             raise

@@ -119,6 +119,7 @@ def _task(path: Path) -> tuple[Task, Format]:
 
 def _prompt(task: Task, task_format: Format, agent: str, protocol: str) -> str:
     import json
+    from dataclasses import replace
 
     from pytest_recode import registered
     from pytest_recode.episode.first_prompt import CHARACTERS, first_prompt
@@ -134,7 +135,8 @@ def _prompt(task: Task, task_format: Format, agent: str, protocol: str) -> str:
     if protocol not in ("text", "tools"):
         raise UserError(f"--protocol={protocol}: is unknown; choose text or tools")
     kind, parts = kinds[agent], task.load()
-    settings = as_played(for_format(Settings(agent=agent), {**kind.defaults, **task_format.defaults}))
+    defaults = for_format(Settings(agent=agent), {**kind.defaults, **task_format.defaults})
+    settings = as_played(replace(defaults, **kind.fixes))
     prompts = {
         name: first_prompt(task, parts, kind, settings, native_tools=name == "tools") for name in ("text", "tools")
     }

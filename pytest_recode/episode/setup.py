@@ -57,7 +57,7 @@ def check_settings(then: EpisodeFacts, settings: Settings) -> None:
         "feedback-model": then.get("feedback_model"),
     }
     for each in (now, was):  # records of earlier versions have the numbers that were asked for
-        each |= fixed(each["agent"], then["feedback"])
+        each |= fixed(then["feedback"])
     for key in now.keys() - NOT_COMPARED:
         if was.get(key, now[key]) != now[key]:  # an earlier version may not have had it
             raise UserError(
@@ -84,7 +84,7 @@ def episode_facts(plan: EpisodePlan, settings: Settings, cast: Cast, sandbox: Sa
         "paper": settings.paper,
         "paper_date": plan.task.paper.date,
         "cutoff": resolve(plan.model, cast.table).cutoff if plan.model else "",
-        "settings": setup(replace(settings, **fixed(settings.agent, plan.policy))),
+        "settings": setup(replace(settings, **fixed(plan.policy))),
         "sandbox": sandbox.name,
         "sandbox_host": sandbox.host or None,
         "memory_limit": sandbox.memory_limit,

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+FORMAT = "recode-h"
+"""The format whose tasks were played."""
 TASKS = 102
 TURNS = 10
 

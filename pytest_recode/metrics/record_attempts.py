@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from pytest_recode.metrics.attempt import Attempt, CaseFailure, OriginalTurn, Row, Shared, Snippet, TurnScore, iso_dates
-from pytest_recode.metrics.published import year_of
+from pytest_recode.metrics.published import FORMAT, year_of
 from pytest_recode.records.record import Record, TurnRecord, answers, cause, findings, main_line
 from pytest_recode.records.setup_record import SNIPPET, SettingsRecord
-from pytest_recode.settings import NOT_COMPARED, ONE_STEP
-
-_OF_STEPS = {"steps", "memory_threshold", "memory_keep", "search_model"}
+from pytest_recode.settings import NOT_COMPARED
 
 
 class Equal:
@@ -106,18 +104,14 @@ def _row(record: Record, source: str) -> Row:
         paper=record["paper"],
         format=record["format"],
         simulated=record["simulated"],
-        settings=compared_settings(record["settings"], record["agent"], record["feedback"], record["feedback_model"]),
+        settings=compared_settings(record["settings"], record["feedback"], record["feedback_model"]),
     )
 
 
-def compared_settings(
-    settings: SettingsRecord, agent: str, policy: str, feedback_model: str | None
-) -> tuple[tuple[str, str], ...]:
-    """Settings that must be equal in comparable runs, by option name, without those that do not apply to the agent or policy."""
+def compared_settings(settings: SettingsRecord, policy: str, feedback_model: str | None) -> tuple[tuple[str, str], ...]:
+    """Settings that must be equal in comparable runs, by option name, without those that do not apply to the policy."""
     values: dict[str, object] = {key: value for key, value in settings.items() if key not in NOT_COMPARED}
     values.setdefault("feedback_writer", "with-reference")  # of an earlier version
-    if agent in ONE_STEP:
-        values = {key: value for key, value in values.items() if key not in _OF_STEPS}
     if policy == "none":
         values["turns"] = 1
     else:
@@ -165,7 +159,7 @@ def _reason(record: Record) -> str:
 
 def _year(record: Record) -> int | None:
     """Publication year of the task's paper, from the task or from RECODE-H's own scripts."""
-    if record["format"] == "recode-h":
+    if record["format"] == FORMAT:
         return year_of((record.get("facts") or {}).get("annotation"))
     return _year_of_date(record.get("paper_date") or "")
 

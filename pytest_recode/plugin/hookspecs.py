@@ -43,7 +43,7 @@ def pytest_recode_policies() -> Mapping[str, PolicyKind | str]:  # type: ignore[
 
 @pytest.hookspec
 def pytest_recode_models() -> Mapping[str, ModelKind | str]:  # type: ignore[empty-body]
-    """Models, by the name that `--recode-model` takes, or by a prefix of it that ends in `/`; `""` is used for every other name."""
+    """Models, by the name that `--recode-model` takes, or by a prefix of it that ends in `/`; `*` is used for every other name."""
 
 
 @pytest.hookspec

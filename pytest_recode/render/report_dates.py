@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from pytest_recode.metrics import published
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.dates import Timeline, by_year, timeline
 from pytest_recode.metrics.episodes import episodes
@@ -13,7 +14,7 @@ from pytest_recode.render.report_table import Rows, Table, columns, identities, 
 
 def tables(snippets: Rows, own: Rows) -> dict[str, Callable[[], Table | None]]:
     """Functions that create the tables of rows with snippets (also published ones) and of runs, by name. They return None without data."""
-    of_recode_h = {row: attempts for row, attempts in own.items() if row.format == "recode-h"}
+    of_recode_h = {row: attempts for row, attempts in own.items() if row.format == published.FORMAT}
     return {
         **(
             {"timeline": lambda: _timeline(_history(snippets)), "cutoffs": lambda: _cutoffs(_history(snippets))}

@@ -70,7 +70,7 @@ def _episodes(by_row: Mapping[Row, Episodes], beside: _Beside) -> Table:
             " Read the findings: if all are wrong, this many more episodes are solved (docs/explanation/oracle-shared.md)"
         )
     settings, published_settings = beside_published(by_row)
-    by_others = _published_rows(published_settings) if any(row.format == "recode-h" for row in by_row) else []
+    by_others = _published_rows(published_settings) if any(row.format == published.FORMAT for row in by_row) else []
     if by_others:
         notes.append("published: Recall@10 of 102 tasks, RECODE-H's table 2; its other cells were not available")
     return Table(

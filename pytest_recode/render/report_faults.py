@@ -68,7 +68,7 @@ def _categories(rows: Rows) -> Table | None:
     by_row = {row: categories(attempts) for row, attempts in rows.items()}
     if not any(one.items for one in by_row.values()):
         return None
-    by_others = _published_rows() if any(row.format == "recode-h" for row in by_row) else []
+    by_others = _published_rows() if any(row.format == published.FORMAT for row in by_row) else []
     notes = [
         "T0 structure, T1 correctness, T2 paper or instruction, T3 knowledge, T4 repository; one item of feedback per failing interface"
     ]

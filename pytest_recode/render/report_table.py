@@ -90,7 +90,7 @@ def beside_published(rows: Iterable[Row]) -> tuple[dict[Row, str], str]:
         other = [
             key
             for key, value in published_settings.items()
-            if row.format == "recode-h" and own.get(key, value) != value
+            if row.format == published.FORMAT and own.get(key, value) != value
         ]
         differing |= dict.fromkeys(other)
         parts = [*(f"{key} {own[key]}" for key in other), *filter(None, row.differs.split(", "))]
@@ -106,7 +106,7 @@ def published_identity(model: str, feedback: str, settings: str = "") -> dict[st
         "source": "published",
         "agent": "ReCodeAgent",
         "feedback": feedback,
-        "format": "recode-h",
+        "format": published.FORMAT,
         "paper_shown": "yes",
         "published": True,
         "simulated": False,

@@ -316,7 +316,7 @@ def _of_the_answer(record: Record, turn: TurnRecord, out: Path, files: RunFiles)
     indentation is wrong, with the next step."""
     from pytest_recode.records.transcript_reader import last_step
 
-    if record["agent"] != "one-shot" and not turn.get("unparsed"):
+    if record["settings"]["steps"] > 1 and not turn.get("unparsed"):
         return []
     step = last_step(out / record["transcript"], files)
     if step is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from pytest_recode.inside.runtime.starvation import Sample
 from pytest_recode.task import Environment, Limits
@@ -126,6 +126,10 @@ class SandboxKind:
     `reap`: removes processes, containers and files of killed runs. Called once for each run, in the controlling process.
     `local`: its programs run on this machine, and its connections are each a `local_connection.LocalConnection`, so that one process can launch
     for all workers of the machine (`launch_server.py`).
+    `needs`: what an environment must name to be used: an interpreter of this machine, or an image. "": it decides itself.
+    `isolated`: code of a model cannot leave it. One that is not is chosen by its name, or for runs of the project's own code.
+    `automatic`: its place, from 1, in the order in which `auto` tries the kinds; 0: it is used only by its name.
+    `hosts`: its programs can run on the hosts of --recode-docker-host.
     """
 
     make: Callable[[SandboxContext], Sandbox]
@@ -133,3 +137,7 @@ class SandboxKind:
     missing_image: Callable[[SandboxContext, Callable[[str], None] | None], str | None] | None = None
     reap: Callable[[SandboxContext], None]
     local: bool = False
+    needs: Literal["interpreter", "image", ""] = ""
+    isolated: bool = False
+    automatic: int = 0
+    hosts: bool = False

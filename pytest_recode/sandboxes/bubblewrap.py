@@ -184,4 +184,4 @@ def make(context: SandboxContext) -> Bubblewrap:
     return Bubblewrap(context)
 
 
-KIND = SandboxKind(make=make, check=check, reap=reap, local=True)
+KIND = SandboxKind(make=make, check=check, reap=reap, local=True, needs="interpreter", isolated=True, automatic=2)

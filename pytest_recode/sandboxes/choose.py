@@ -37,20 +37,20 @@ def choose(
         if problem:
             raise UserError(f"--recode-sandbox={name}: {problem.removeprefix(f'{name}: ')}")
         return name
-    problems = {}
-    no_image = ""
-    walled = ("bubblewrap",) if local else ("docker", "bubblewrap")
-    for candidate in ("bubblewrap", "process") if all_offline else walled:
-        if candidate in kinds:
-            kind = kinds[candidate]
-            problem = kind.check(context)
-            if problem is None and kind.missing_image is not None and not names_image:
-                problem = no_image = kind.missing_image(context, notify) or ""
-            if not problem:
-                if no_image and notify is not None:
-                    notify(f"sandbox {candidate}, because docker has no image: {no_image.removeprefix('docker: ')}")
-                return candidate
-            problems[candidate] = problem
+    problems: dict[str, str] = {}
+    without_image = ""
+    for candidate in candidates(kinds, own_code=all_offline, local=local):
+        kind = kinds[candidate]
+        problem = kind.check(context)
+        if problem is None and kind.missing_image is not None and not names_image:
+            problem = kind.missing_image(context, notify)
+            without_image = candidate if problem else without_image
+        if not problem:
+            if without_image and notify is not None:
+                why = problems[without_image].removeprefix(f"{without_image}: ")
+                notify(f"sandbox {candidate}, because {without_image} has no image: {why}")
+            return candidate
+        problems[candidate] = problem
     why = "; ".join(problems.values())
     if local:
         raise UserError(
@@ -61,3 +61,14 @@ def choose(
         f"no sandbox works on this machine ({why}): start Docker, or install bubblewrap, or run code without "
         "isolation with --recode-sandbox=process"
     )
+
+
+def candidates(kinds: Mapping[str, SandboxKind], *, own_code: bool = False, local: bool = False) -> list[str]:
+    """The names that `auto` tries, in order. `own_code`: the run executes only this project's code, which needs no isolation and no image;
+    `local`: it needs an interpreter of this machine."""
+    fit = [
+        name
+        for name, kind in kinds.items()
+        if kind.automatic and (own_code or kind.isolated) and not (kind.needs == "image" and (own_code or local))
+    ]
+    return sorted(fit, key=lambda name: kinds[name].automatic)

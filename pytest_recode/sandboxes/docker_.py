@@ -233,4 +233,13 @@ def reap(context: SandboxContext) -> None:
     ssh_tunnel.close(in_use(context.host))
 
 
-KIND = SandboxKind(make=Docker, check=check, missing_image=missing_image, reap=reap)
+KIND = SandboxKind(
+    make=Docker,
+    check=check,
+    missing_image=missing_image,
+    reap=reap,
+    needs="image",
+    isolated=True,
+    automatic=1,
+    hosts=True,
+)

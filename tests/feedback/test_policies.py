@@ -86,7 +86,7 @@ def test_the_answer_depends_on_the_turns_alone() -> None:
         assert [policy(played), policy(played[:2]), policy(played)] == [later, 1, later]
 
 
-NAMES = "L0, L1, L2, L3, L4, escalate, adaptive, none"
+NAMES = "L0, L1, L2, L3, L4, adaptive, escalate, none"
 
 
 @pytest.mark.parametrize(

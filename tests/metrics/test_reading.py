@@ -247,9 +247,9 @@ def test_a_given_seed_is_told_from_drawn_ones(tmp_path: Path) -> None:
     assert told(tmp_path, given, drawn) == ["seed 7", "seed drawn"]
 
 
-def test_what_says_nothing_for_an_agent_or_a_policy_tells_no_rows_apart(tmp_path: Path) -> None:
-    """`one-shot` has no steps, and without feedback there is one turn whatever was given."""
-    one, other = ({"turns": n, "steps": n, "memory_keep": n} for n in (3, 9))
+def test_what_says_nothing_for_a_policy_tells_no_rows_apart(tmp_path: Path) -> None:
+    """Without feedback there is one turn whatever was given."""
+    one, other = ({"turns": n} for n in (3, 9))
     shot = {"agent": "one-shot", "feedback": "none"}
     found = told(tmp_path, record("a", settings=settled(**one), **shot), record("b", settings=settled(**other), **shot))
     assert found == [""]

@@ -85,7 +85,7 @@ NAMES = [
     ),
     (
         "--recode-agent=recod",
-        "unknown agent 'recod' (did you mean recode?): choose from recode, recode-h, one-shot, reference, noop, person, "
+        "unknown agent 'recod' (did you mean recode?): choose from noop, one-shot, person, recode, recode-h, reference, "
         "or package.module:Name",
     ),
     (
@@ -95,15 +95,15 @@ NAMES = [
     ),
     (
         "--recode-sandbox=dockr",
-        "unknown sandbox 'dockr' (did you mean docker?): choose from docker, bubblewrap, process, or auto",
+        "unknown sandbox 'dockr' (did you mean docker?): choose from bubblewrap, docker, process, or auto",
     ),
     (
         "--recode-feedback=L5",
-        "unknown feedback policy 'L5': choose from L0, L1, L2, L3, L4, escalate, adaptive, none",
+        "unknown feedback policy 'L5': choose from L0, L1, L2, L3, L4, adaptive, escalate, none",
     ),
     (
         "--recode-feedback=l3",
-        "unknown feedback policy 'l3' (did you mean L3?): choose from L0, L1, L2, L3, L4, escalate, adaptive, none",
+        "unknown feedback policy 'l3' (did you mean L3?): choose from L0, L1, L2, L3, L4, adaptive, escalate, none",
     ),
     (
         "--recode-feedback=escalate:fast",
@@ -111,7 +111,7 @@ NAMES = [
     ),
     (
         "--recode-model=sim/genius",
-        "unknown model 'sim/genius' (did you mean sim/novice?): choose from sim/novice, sim/graduate, sim/expert",
+        "unknown model 'sim/genius' (did you mean sim/novice?): choose from sim/expert, sim/graduate, sim/novice",
     ),
     (
         "--recode-modle=sim/novice",
@@ -154,7 +154,12 @@ CONFLICTS = [
     *[
         (
             ("--recode-agent=" + agent, "--recode-steps=3"),
-            (f"--recode-agent={agent}", "one step", "leave out --recode-steps", "--recode-agent=recode"),
+            (
+                f"--recode-agent={agent}",
+                "always has --recode-steps=1",
+                "leave out --recode-steps",
+                "--recode-agent=recode",
+            ),
         )
         for agent in ("one-shot", "reference", "noop")
     ],

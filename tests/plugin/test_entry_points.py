@@ -23,7 +23,7 @@ LAB = '''\
 
 from dataclasses import replace
 
-from pytest_recode.agents import AgentKind
+from pytest_recode.agents import ONE_STEP, AgentKind
 from pytest_recode.agents.one_shot import make
 from pytest_recode.feedback import PolicyKind
 from pytest_recode.formats.directory import FORMAT as DIRECTORY
@@ -53,7 +53,7 @@ def load(manifest):
 
 FORMAT = replace(DIRECTORY, name="lab", manifest="lab.yaml", load=load)
 SANDBOX = replace(PROCESS, make=Bench)
-AGENT = AgentKind(make=make, defaults={"turns": 2})
+AGENT = AgentKind(make=make, defaults={"turns": 2}, fixes=ONE_STEP)
 POLICY = PolicyKind(make=lambda options: lambda turns: 1)
 MODEL = ModelKind(make=Answer, check=lambda context: None)
 '''
@@ -120,10 +120,18 @@ def test_a_run_with_all_of_them(lab: Run, results: Results, workers: str) -> Non
         "sandbox": "bench",
         "outcome": "solved",
     }
-    assert record["settings"]["turns"] == 2
+    assert (record["settings"]["turns"], record["settings"]["steps"]) == (2, 1)
     tables = json.loads(lab("pytest_recode.cli", "report", "out", "--tasks", "bench", "--format=json"))["tables"]
     [table] = [table for table in tables if table["name"] == "tasks"]
     assert [(row["format"], row["task"]) for row in table["rows"]] == [("lab", "tiny")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("option", ["--recode-steps=2", "--recode-memory-keep=4"])
+def test_an_option_that_its_agent_fixes_is_one_line(lab: Run, option: str) -> None:
+    text = lab("pytest", "bench", "--recode-agent=scribe", option, status=4)
+    flag = option.partition("=")[0]
+    assert_message(text, "--recode-agent=scribe", flag, f"leave out {flag}")
 
 
 @pytest.mark.slow
@@ -151,7 +159,7 @@ def test_unknown_names_list_what_is_installed(lab: Run) -> None:
     assert "unknown agent 'scrib' (did you mean scribe?)" in lab("pytest", "bench", "--recode-agent=scrib", status=4)
     arguments = ("preview", "bench/tiny", "--answer=bench/tiny/reference", "--sandbox=benches", "--no-pager")
     message = lab("pytest_recode.cli", *arguments, status=2)
-    assert "choose docker, bubblewrap, process, bench or auto" in message
+    assert "choose bubblewrap, docker, process, bench or auto" in message
 
 
 @pytest.mark.slow

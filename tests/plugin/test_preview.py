@@ -224,7 +224,7 @@ BAD = {
     "no task in it": (["other"], "other", "contains no task.yaml"),
     "no directory": (["bench/tiny/paper.md"], "bench/tiny/paper.md", "is no task.yaml", "directory of a task"),
     "damaged task": (["damaged"], "damaged/task.yaml", "schema"),
-    "unknown agent": (["bench/tiny", "--agent=recoder"], "--agent=recoder", "recode, recode-h, one-shot"),
+    "unknown agent": (["bench/tiny", "--agent=recoder"], "--agent=recoder", "one-shot, recode, recode-h"),
     "agent without a model": (["bench/tiny", "--agent=noop"], "--agent=noop", "asks no model", "one-shot"),
     "unknown protocol": (["bench/tiny", "--protocol=json"], "--protocol=json", "text or tools"),
     "agent without tools": (
@@ -288,7 +288,7 @@ BAD = {
     "unknown sandbox": (
         ["bench/tiny", "--mutant=1", "--sandbox=jail"],
         "'jail'",
-        "docker, bubblewrap, process or auto",
+        "bubblewrap, docker, process or auto",
     ),
     "no seed": (["bench/tiny", "--mutant=1", "--seed=-1"], "--seed=-1", "whole number"),
     "seed of no grading": (["bench/tiny", "--seed=1"], "--seed", "--answer or --mutant"),

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from pytest_recode import registered
 from pytest_recode.faults import UserError
+from pytest_recode.registered import part
 from pytest_recode.sandboxes import Sandbox, SandboxContext, SandboxKind
 from pytest_recode.sandboxes.choose import choose
 from tests.messages import assert_message
@@ -17,18 +21,45 @@ PROBLEMS = {
 }
 
 
-def kind(problem: str | None) -> SandboxKind:
+KINDS: dict[str, dict[str, Any]] = {
+    "process": {"needs": "interpreter", "automatic": 3},
+    "bubblewrap": {"needs": "interpreter", "automatic": 2, "isolated": True},
+    "docker": {"needs": "image", "automatic": 1, "isolated": True},
+}
+
+
+def kind(problem: str | None, **facts: Any) -> SandboxKind:
     def never(context: SandboxContext) -> Sandbox:
         raise AssertionError("choosing starts nothing")
 
     def reap(context: SandboxContext) -> None:
         raise AssertionError("choosing reaps nothing")
 
-    return SandboxKind(make=never, check=lambda _: problem, reap=reap)
+    return SandboxKind(make=never, check=lambda _: problem, reap=reap, **facts)
 
 
 def kinds(*working: str) -> dict[str, SandboxKind]:
-    return {name: kind(None if name in working else problem) for name, problem in PROBLEMS.items()}
+    return {name: kind(None if name in working else PROBLEMS[name], **facts) for name, facts in KINDS.items()}
+
+
+@pytest.mark.invariant("nothing-unprotected-by-accident")
+def test_the_projects_own_kinds_say_this_of_themselves() -> None:
+    own = {name: part("sandboxes", name, place) for name, place in registered.own("sandboxes").items()}
+    assert {
+        name: {field: getattr(own[name], field) for field in ("needs", "automatic", "isolated")} for name in own
+    } == {name: {"isolated": False, **facts} for name, facts in KINDS.items()}
+
+
+@pytest.mark.invariant("nothing-unprotected-by-accident")
+@pytest.mark.parametrize("all_offline", [False, True])
+def test_a_kind_that_does_not_say_so_is_used_only_by_its_name(all_offline: bool) -> None:
+    others = {"jail": kind(None, isolated=True), "yard": kind(None, automatic=1)}
+    with pytest.raises(UserError, match="no sandbox works"):
+        choose("auto", CONTEXT, {"jail": others["jail"]}, all_offline=all_offline)
+    assert choose("jail", CONTEXT, others, all_offline=all_offline) == "jail"
+    with pytest.raises(UserError, match="no sandbox works"):
+        choose("auto", CONTEXT, others, all_offline=False)
+    assert choose("auto", CONTEXT, others, all_offline=True) == "yard"
 
 
 @pytest.mark.invariant("nothing-unprotected-by-accident")
@@ -78,4 +109,4 @@ def test_a_name_that_does_not_work_here() -> None:
 def test_an_unknown_name() -> None:
     with pytest.raises(UserError) as caught:
         choose("dokcer", CONTEXT, kinds(*PROBLEMS), all_offline=False)
-    assert str(caught.value) == "unknown sandbox 'dokcer'; choose docker, bubblewrap, process or auto"
+    assert str(caught.value) == "unknown sandbox 'dokcer'; choose process, bubblewrap, docker or auto"

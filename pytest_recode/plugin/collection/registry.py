@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_recode.faults import UserError
-from pytest_recode.registered import OWN, imported, part
+from pytest_recode.registered import ANY_MODEL, imported, own, part
 
 if TYPE_CHECKING:
     from pytest_recode.agents import AgentKind
@@ -43,8 +43,8 @@ class Registry:
         return kind
 
     def sandboxes(self, chosen: str) -> dict[str, SandboxKind]:
-        """The candidates for a choice: all built-in sandboxes for `auto`, otherwise the named one."""
-        names = OWN["sandboxes"] if chosen == "auto" else (chosen,)
+        """The candidates for a choice: all sandboxes for `auto`, otherwise the named one."""
+        names = self.offers["sandboxes"] if chosen == "auto" else (chosen,)
         return {name: self.sandbox(name) for name in names}
 
     def model(self, name: str) -> ModelKind:
@@ -54,12 +54,12 @@ class Registry:
         if name not in offers and prefix in {known.partition("/")[0] + "/" for known in offers if "/" in known}:
             kind: ModelKind = self._choose("models", prefix if prefix in offers else name, "model", "")
             return kind
-        kind = self._load("models", name if name in offers else "")
+        kind = self._load("models", name if name in offers else ANY_MODEL)
         return kind
 
     def own(self, what: str, name: str) -> bool:
         """Whether `name` is built in and no plugin has replaced it."""
-        return name in OWN[what] and self.offers[what].get(name) == OWN[what][name]
+        return name in own(what) and self.offers[what].get(name) == own(what)[name]
 
     def policy(self, spec: str) -> Policy:
         """The policy for `L3`, `escalate:start=1,patience=2` or similar."""
@@ -88,7 +88,7 @@ class Registry:
 
 def unknown(noun: str, name: str, choices: Iterable[str], also: str = "") -> str:
     """The message for an unknown name."""
-    names = [choice for choice in choices if choice]
+    names = [choice for choice in choices if choice != ANY_MODEL]
     same = {choice.lower(): choice for choice in names}
     near = difflib.get_close_matches(name.lower(), same, 1)
     guess = f" (did you mean {same[near[0]]}?)" if near else ""

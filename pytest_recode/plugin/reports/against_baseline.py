@@ -41,9 +41,9 @@ def check(run: Run) -> None:
     gate_comparison.check_rows(rows.keys(), before)
     gate_comparison.check_costs(rows.keys(), conditions(run.settings.fail_on, "--recode-fail-on"), before)
     for key, own in rows.items():
-        _, _, policy, agent, _ = key
-        played = setup(replace(own, **fixed(agent, policy)))
-        gate_comparison.check_settings(key, compared_settings(played, agent, policy, own.feedback_model), before)
+        _, _, policy, _, _ = key
+        played = setup(replace(own, **fixed(policy)))
+        gate_comparison.check_settings(key, compared_settings(played, policy, own.feedback_model), before)
 
 
 def _rows(run: Run) -> dict[Key, Settings]:

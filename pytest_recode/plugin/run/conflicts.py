@@ -10,11 +10,16 @@ import fnmatch
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from pytest_recode.settings import ONE_STEP, OPTIONS, Option, Settings
+from pytest_recode.plugin.run.usage_errors import usage_errors
+from pytest_recode.settings import OPTIONS, Option, Settings
+
+if TYPE_CHECKING:
+    from pytest_recode.agents import AgentKind
+    from pytest_recode.sandboxes import SandboxKind
 
 
 class Conflict(NamedTuple):
@@ -26,24 +31,7 @@ class Conflict(NamedTuple):
     words: str
 
 
-_OF_MEMORY = ("memory-threshold", "memory-keep", "search-model")
 _OF_VALUES = (
-    Conflict(
-        ("model",),
-        lambda run: run.agent in {"reference", "noop", "person"},
-        "--recode-agent={run.agent} calls no model: leave out --recode-model, or choose --recode-agent=recode",
-    ),
-    Conflict(
-        ("steps",),
-        lambda run: run.agent in ONE_STEP,
-        "--recode-agent={run.agent} has one step per turn: leave out --recode-steps, or choose --recode-agent=recode",
-    ),
-    Conflict(
-        _OF_MEMORY,
-        lambda run: run.agent in ONE_STEP,
-        "--recode-agent={run.agent} has no memory to summarize and no search: leave out --recode-{option}, or choose"
-        " --recode-agent=recode",
-    ),
     Conflict(
         ("test-output",),
         lambda run: run.test_output != "none" and run.feedbacks == ("none",),
@@ -58,11 +46,6 @@ _OF_VALUES = (
         ("feedback-model",),
         lambda run: run.feedbacks == ("none",),
         "--recode-feedback-model has nothing to write with --recode-feedback=none: leave one of the two out",
-    ),
-    Conflict(
-        ("docker-host",),
-        lambda run: bool(run.docker_hosts) and run.sandbox not in ("auto", "docker"),
-        "--recode-docker-host has no effect with --recode-sandbox={run.sandbox}: leave one of the two out",
     ),
     Conflict(
         ("feedback-from",),
@@ -82,8 +65,9 @@ def checked(config: pytest.Config, settings: Settings) -> Settings:
         for arg in config.invocation_params.args
         if str(arg).startswith("--recode-")
     }
+    kinds = _installed(settings)
     for option in OPTIONS.values():
-        if not (words := _without_effect(option, settings)):
+        if not (words := _without_effect(option, settings) or kinds.without_effect(option, settings)):
             continue
         if option.name in typed:
             raise pytest.UsageError(words)
@@ -111,6 +95,39 @@ def _without_effect(option: Option, settings: Settings) -> str:
         ),
         "",
     )
+
+
+class _Kinds(NamedTuple):
+    """The chosen agent and sandbox. None: the default one, or one of a hook, which is known after collection."""
+
+    agent: AgentKind | None
+    sandbox: SandboxKind | None
+
+    def without_effect(self, option: Option, settings: Settings) -> str:
+        """As `_without_effect`."""
+        if self.agent is not None:
+            also = f"leave out {option.flag}, or choose --recode-agent={OPTIONS['agent'].default}"
+            if option.field == "models" and not self.agent.needs_model:
+                return f"--recode-agent={settings.agent} calls no model: {also}"
+            if option.field in self.agent.fixes:
+                value = self.agent.fixes[option.field]
+                has = f"always has {option.flag}={value}" if value is not None else f"never has {option.flag}"
+                return f"--recode-agent={settings.agent} {has}: {also}"
+        if option.field == "docker_hosts" and self.sandbox is not None and not self.sandbox.hosts:
+            return f"{option.flag} has no effect with --recode-sandbox={settings.sandbox}: leave one of the two out"
+        return ""
+
+
+def _installed(settings: Settings) -> _Kinds:
+    from pytest_recode.registered import part, places
+
+    chosen: dict[str, Any] = {}
+    with usage_errors():
+        for kind, field in (("agents", "agent"), ("sandboxes", "sandbox")):
+            name = getattr(settings, field)
+            place = places(kind).get(name) if field in settings.explicit else None
+            chosen[field] = part(kind, name, place) if place else None
+    return _Kinds(**chosen)
 
 
 def _set(option: Option, settings: Settings) -> bool:

@@ -59,8 +59,11 @@ def placed(environment: Environment, known: Iterable[Environment]) -> Environmen
     return replace(environment, python=own.python, image=own.image or environment.image, dockerfile=dockerfile)
 
 
-def check(tasks_of: Mapping[Environment, Sequence[str]], sandbox: str, mapping: Iterable[Environment] = ()) -> None:
-    """Check that the sandbox can use every environment. `tasks_of`: the tasks of each environment; `sandbox`: the name of a built-in one, or "".
+def check(
+    tasks_of: Mapping[Environment, Sequence[str]], sandbox: str, needs: str, mapping: Iterable[Environment] = ()
+) -> None:
+    """Check that the sandbox can use every environment. `tasks_of`: the tasks of each environment; `sandbox`: its name, `needs`: what its kind needs of
+    an environment ("interpreter", "image"; "": either).
 
     Raises `UserError` with every environment that has no interpreter or image for this sandbox, and the tasks that need it. The message also
     lists unused names of `mapping` (--recode-env), which are not an error by themselves, because ini files serve many runs.
@@ -72,20 +75,20 @@ def check(tasks_of: Mapping[Environment, Sequence[str]], sandbox: str, mapping: 
         if not environment.name:
             continue
         image = environment.image or environment.dockerfile or environment.requirements
-        has = {"docker": image, "": image or environment.python}.get(sandbox, environment.python)
+        has = {"image": image, "interpreter": environment.python}.get(needs, image or environment.python)
         if not has:
             missing.append((environment, tasks))
-        elif sandbox not in ("", "docker"):
+        elif needs == "interpreter":
             try:
                 interpreter(environment.python)
             except UserError as error:
                 why = str(error).partition("; give another")[0]
                 raise UserError(f"{why}; give another with --recode-env={environment.name}=PATH") from None
     if missing:
-        what = {"docker": "image", "": "interpreter or image"}.get(sandbox, "interpreter")
-        place = {"docker": "IMAGE", "": "PATH-or-image"}.get(sandbox, "PATH")
+        what = needs or "interpreter or image"
+        place = {"image": "IMAGE", "interpreter": "PATH"}.get(needs, "PATH-or-image")
         needs = "; ".join(
-            f"{environment.name}{_other(environment, sandbox)} is needed by {some_of(tasks, _MOST_TASKS)}"
+            f"{environment.name}{_other(environment, sandbox, needs)} is needed by {some_of(tasks, _MOST_TASKS)}"
             for environment, tasks in missing
         )
         give = " ".join(f"--recode-env={environment.name}={place}" for environment, _ in missing)
@@ -128,12 +131,12 @@ def unmet_requirements(tasks_of: Mapping[Environment, Sequence[str]], python: st
     ]
 
 
-def _other(environment: Environment, sandbox: str) -> str:
+def _other(environment: Environment, sandbox: str, needs: str) -> str:
     """A note on an interpreter or image that this sandbox cannot use."""
-    if environment.image and sandbox not in ("", "docker"):
+    if environment.image and needs == "interpreter":
         return f" (the image {environment.image} is for --recode-sandbox=docker, and this run's is {sandbox})"
-    if environment.python and sandbox == "docker":
-        return f" (the interpreter {environment.python} is for local sandboxes, and this run's is docker)"
+    if environment.python and needs == "image":
+        return f" (the interpreter {environment.python} is for local sandboxes, and this run's is {sandbox})"
     return ""
 
 

@@ -161,18 +161,11 @@ def _check_environments(run: Run) -> None:
     """Check that every environment of a selected task is available. Raises `UserError`."""
     from pytest_recode.plugin.run import environments
 
-    name = run.sandbox.name
-    own = name if run.registry.own("sandboxes", name) else ""
-    environments.check(run.collected.environments, own, run.settings.environments)
-    if _on_this_machine(run) and not run.settings.validate:  # validation reports this for each task
+    needs = run.registry.sandbox(run.sandbox.name).needs
+    environments.check(run.collected.environments, run.sandbox.name, needs, run.settings.environments)
+    if needs == "interpreter" and not run.settings.validate:  # validation reports this for each task
         for line in environments.unmet_requirements(run.collected.environments, run.settings.python):
             run.notify(line)
-
-
-def _on_this_machine(run: Run) -> bool:
-    """Whether an interpreter of this machine runs the tests."""
-    name = run.sandbox.name
-    return name in ("bubblewrap", "process") and run.registry.own("sandboxes", name)
 
 
 def _check_hosts(run: Run, kind: SandboxKind) -> None:
@@ -189,20 +182,18 @@ def _check_hosts(run: Run, kind: SandboxKind) -> None:
 def _check_image(run: Run) -> None:
     """Check the image for tasks without their own; an image of a task is checked by its items. Raises `UserError`."""
     shared = any(not (each.image or each.dockerfile) for each in run.collected.environments)
-    if shared and run.sandbox.name == "docker" and run.registry.own("sandboxes", "docker"):
-        from pytest_recode.sandboxes.docker_ import find_image
-
+    missing_image = run.registry.sandbox(run.sandbox.name).missing_image
+    if shared and missing_image is not None:
         for context in run.sandbox.contexts():
-            try:
-                find_image(run.settings.image, run.notify, context.host)
-            except UserError as error:
-                raise UserError(f"{error}{_without_images(run)}") from None
+            if problem := missing_image(context, run.notify):
+                raise UserError(f"{problem}{_without_images(run)}")
 
 
 def _without_images(run: Run) -> str:
     """The end of a message about a missing image: a sandbox of this machine that needs none; "" without one."""
-    name = "bubblewrap"
-    kind = run.registry.sandbox(name)
-    if not run.registry.own("sandboxes", name) or kind.check(run.sandbox.context) is not None:
-        return ""
-    return f", or use --recode-sandbox={name}, which works here and needs no image"
+    from pytest_recode.sandboxes.choose import AUTO, candidates
+
+    kinds = run.registry.sandboxes(AUTO)
+    working = (name for name in candidates(kinds, local=True) if kinds[name].check(run.sandbox.context) is None)
+    name = next(working, "")
+    return f", or use --recode-sandbox={name}, which works here and needs no image" if name else ""

@@ -57,16 +57,16 @@ class SandboxHolder:
     @functools.cached_property
     def name(self) -> str:
         from pytest_recode.plugin.run.casting import all_offline
-        from pytest_recode.sandboxes.choose import choose
+        from pytest_recode.sandboxes.choose import candidates, choose
 
-        if (
-            self._settings.docker_hosts
-        ):  # `preflight.py` checks all of them; later, one that fails is an error of its episodes
-            return "docker"
+        kinds = self._registry.sandboxes(self._settings.sandbox)
+        if self._settings.docker_hosts:
+            # `preflight.py` checks all of them; later, one that fails is an error of its episodes
+            return next(name for name in candidates(kinds) or kinds if kinds[name].hosts)
         return choose(
             self._settings.sandbox,
             self.context,
-            self._registry.sandboxes(self._settings.sandbox),
+            kinds,
             all_offline=all_offline(self._settings, self._registry, self._collected.by_format.values()),
             local=self._local,
             names_image=self._names_image,

@@ -119,7 +119,7 @@ class Run:
 
         if task_format.name not in self.collected.by_format:
             agent = self.registry.agent(for_format(self.settings, task_format.defaults).agent)
-            own = for_format(self.settings, {**agent.defaults, **task_format.defaults})
+            own = replace(for_format(self.settings, {**agent.defaults, **task_format.defaults}), **agent.fixes)
             check_memory(own)
             self.registry.check_policies(own.feedbacks)
             if own.feedback_model and own.feedbacks == ("none",) and own.feedbacks != self.settings.feedbacks:

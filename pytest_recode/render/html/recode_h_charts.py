@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from pytest_recode.metrics import published
 from pytest_recode.metrics.categories import CATEGORIES
 from pytest_recode.render.html.bars import legend_height, stacked
 from pytest_recode.render.html.chart import INK, MARKERS, Chart, Panel, legend, lines_height, style
@@ -34,7 +35,7 @@ def recode_h_charts(tables: Mapping[str, Table]) -> list[Chart]:
 
 
 def _rows(table: Table) -> list[Cells]:
-    return [row for row in table.rows if row["format"] == "recode-h"]
+    return [row for row in table.rows if row["format"] == published.FORMAT]
 
 
 def _by_level(table: Table) -> Chart:
