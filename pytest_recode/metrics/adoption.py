@@ -85,7 +85,7 @@ def rate(advice: Sequence[Advice]) -> Rate:
 
 def read(transcript: Path | None) -> tuple[FeedbackPair, ...] | None:
     """The pairs of a transcript; None without a transcript."""
-    if transcript is None or not transcript.is_file():
+    if transcript is None:
         return None
     lines = lines_of(transcript, "turn", "feedback")
     return pairs(line.feedback if isinstance(line, FeedbackLine) else line for line in lines)

@@ -130,7 +130,7 @@ class Attempt:
     seeds: frozenset[int] = frozenset()  # of the gradings
     year: int | None = None  # publication year of the task's paper
     reason: str = ""  # why it is not solved, in one line: the first case that failed in the last turn, or the error
-    transcript: Path | None = None
+    transcript: Path | None = None  # None: there is no such file
     replay: OriginalTurn | None = None  # not None: the attempt is a replayed turn, which does not count as an episode
 
     @property

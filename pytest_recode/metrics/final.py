@@ -52,7 +52,7 @@ def finals(attempts: Sequence[Attempt], reference: Callable[[Attempt], Codes | N
 def last_code(transcript: Path | None) -> Codes | None:
     """The targets of the last complete turn in a transcript; None if there is none."""
     last: Mapping[str, str] | None = None
-    if transcript is not None and transcript.is_file():
+    if transcript is not None:
         for line in lines_of(transcript, "turn"):
             last = line["targets"]
     return None if last is None else {path: text.encode(errors="replace") for path, text in last.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from pytest_recode.metrics.record_attempts import Equal, from_record, payer
 from pytest_recode.metrics.run_notes import interrupted, unreadable
 from pytest_recode.records.record import Record
 from pytest_recode.records.results import RECORD_START, MalformedLineError, parse_json, parse_record
+from pytest_recode.records.run_directory import TRANSCRIPTS
 
 _KINDS = "a results.jsonl, a directory that contains one, or the overall_stats.json of ResearchCodeBench"
 
@@ -145,8 +147,9 @@ def _run(path: Path, name: str) -> ReportInput:
     notes += unreadable(path)
     equal = Equal()
     with _uncollected():
+        transcripts = _transcripts(path.parent)
         pairs = [
-            (from_record(record, name, directory=path.parent, equal=equal), payer(record))
+            (from_record(record, name, transcripts=transcripts, equal=equal), payer(record))
             for record in _records(path, notes)
         ]
     paid = {attempt.nodeid for attempt, _ in pairs}
@@ -160,6 +163,15 @@ def _run(path: Path, name: str) -> ReportInput:
         attempts[attempt.nodeid] = own
     notes += interrupted(path, attempts.values())
     return ReportInput(path=str(path), attempts=tuple(_each_once(path, attempts.values(), notes)), notes=tuple(notes))
+
+
+def _transcripts(run: Path) -> dict[str, Path]:
+    """The transcripts of a run, by their path in its records. One look at the directory is faster than one at each file."""
+    directory = run / TRANSCRIPTS
+    if not directory.is_dir():
+        return {}
+    with _reading(directory), os.scandir(directory) as entries:
+        return {f"{TRANSCRIPTS}/{entry.name}": directory / entry.name for entry in entries if entry.is_file()}
 
 
 @contextmanager

@@ -36,10 +36,12 @@ class Equal:
 _Value = TypeVar("_Value", bound=Hashable)
 
 
-def from_record(record: Record, source: str, *, directory: Path | None = None, equal: Equal | None = None) -> Attempt:
-    """Convert a record of the results.jsonl in `directory`, as if another episode had paid for a shared first turn.
+def from_record(
+    record: Record, source: str, *, transcripts: Mapping[str, Path] | None = None, equal: Equal | None = None
+) -> Attempt:
+    """Convert a record, as if another episode had paid for a shared first turn.
 
-    `equal`: that of the run's other records.
+    `transcripts`: the existing ones of its run, by their path in records. `equal`: that of the run's other records.
     """
     equal = equal or Equal()
     facts = record.get("facts") or {}
@@ -81,7 +83,7 @@ def from_record(record: Record, source: str, *, directory: Path | None = None, e
         seeds=equal(frozenset(turn["seed"] for turn in record["turns"] if "seed" in turn)),
         year=_year(record),
         reason=equal(_reason(record)),
-        transcript=directory / record["transcript"] if directory and record["transcript"] else None,
+        transcript=(transcripts or {}).get(record["transcript"]),
         replay=_replay(record),
     )
 

@@ -160,12 +160,14 @@ def remembered(check: Check) -> Check:
 _REMEMBERED = 10_000
 
 
-def list_of(check: Check) -> Check:
-    """Require a list, and check each element."""
+def list_of(check: Check, valid: tuple[type, ...] = ()) -> Check:
+    """Require a list, and check each element. `valid`: the types whose every value is valid."""
 
     def fault(value: Any) -> str:
         if type(value) is not list:
             return f" is {shown(value)}: must be a list"
+        if valid and set(map(type, value)).issubset(valid):
+            return ""
         for place, each in enumerate(value):
             if wrong := check(each):
                 return f"[{place}]{wrong}"
@@ -174,12 +176,14 @@ def list_of(check: Check) -> Check:
     return fault
 
 
-def values_of(check: Check) -> Check:
-    """Require an object with any keys, and check each value."""
+def values_of(check: Check, valid: tuple[type, ...] = ()) -> Check:
+    """Require an object with any keys, and check each value. `valid`: the types whose every value is valid."""
 
     def fault(value: Any) -> str:
         if type(value) is not dict:
             return f" is {shown(value)}: must be an object"
+        if valid and set(map(type, value.values())).issubset(valid):
+            return ""
         for key, each in value.items():
             if wrong := check(each):
                 return f".{key}{wrong}"

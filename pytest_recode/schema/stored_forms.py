@@ -44,9 +44,11 @@ def _same(value: Any) -> Any:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredForm:
     """What is derived from a type. `check` returns the path of the first wrong key and what it must be, or ""; `load` expects a value
-    that it accepts. `schema` allows no keys that the type does not have."""
+    that it accepts. `valid`: the types whose every value is valid, which need no check. `schema` allows no keys that the type does not
+    have."""
 
     check: Check
+    valid: tuple[type, ...] = ()
     schema: Schema
     dump: Callable[[Any], Any] = _same
     load: Callable[[Any], Any] = _same
@@ -103,7 +105,7 @@ def _with_rules(kind: Any, form: StoredForm, rules: list[Rule]) -> StoredForm:
         form = replace(form, schema={key: value for key, value in form.schema.items() if key != "type"})
     checks = [rule.check for rule in rules if rule.check is not None]
     if checks and (kind in _SINGLE or get_origin(kind) is tuple):
-        return replace(form, check=checks[-1])
+        return replace(form, check=checks[-1], valid=())
     return replace(form, check=field_checks.all_of(form.check, *checks))
 
 
@@ -112,6 +114,7 @@ def _or_null(form: StoredForm) -> StoredForm:
     null = {"enum": [*schema["enum"], None]} if "enum" in schema else {"type": [schema["type"], "null"]}
     return StoredForm(
         check=field_checks.or_null(form.check),
+        valid=(*form.valid, type(None)),
         schema={**schema, **null},
         dump=lambda value: None if value is None else form.dump(value),
         load=lambda stored: None if stored is None else form.load(stored),
@@ -119,9 +122,9 @@ def _or_null(form: StoredForm) -> StoredForm:
 
 
 _SINGLE: Mapping[Any, StoredForm] = {
-    str: StoredForm(check=TEXT, schema={"type": "string"}),
-    bool: StoredForm(check=FLAG, schema={"type": "boolean"}),
-    int: StoredForm(check=field_checks.INTEGER, schema={"type": "integer"}),
+    str: StoredForm(check=TEXT, valid=(str,), schema={"type": "string"}),
+    bool: StoredForm(check=FLAG, valid=(bool,), schema={"type": "boolean"}),
+    int: StoredForm(check=field_checks.INTEGER, valid=(int,), schema={"type": "integer"}),
     float: StoredForm(check=NUMBER, schema={"type": "number"}),
     bytes: StoredForm(check=field_checks.BASE64, schema={"type": "string"}, dump=encoded, load=base64.b64decode),
     Any: StoredForm(check=field_checks.anything, schema={}),
@@ -150,9 +153,9 @@ def _form(kind: Any) -> StoredForm:
 
 def _form_of_list(element: Any, sequence: Callable[[Any], Any]) -> StoredForm:
     form = stored_form(element)
-    check = field_checks.list_of(form.check)
+    check = field_checks.list_of(form.check, form.valid)
     if is_typeddict(element) and all(_is_text(field.hint) for field in fields(element)):
-        texts = [field.key for field in fields(element) if _always_valid(field.hint) == (str,)]
+        texts = [field.key for field in fields(element) if stored_form(field.hint).valid == (str,)]
         others = [field.key for field in fields(element) if field.key not in texts]
         check = field_checks.list_of_texts(form.check, texts, others)
     return StoredForm(
@@ -165,7 +168,7 @@ def _form_of_list(element: Any, sequence: Callable[[Any], Any]) -> StoredForm:
 
 def _form_of_mapping(form: StoredForm) -> StoredForm:
     return StoredForm(
-        check=field_checks.values_of(form.check),
+        check=field_checks.values_of(form.check, form.valid),
         schema={"type": "object"} | ({"additionalProperties": form.schema} if form.schema else {}),
         dump=lambda values: {key: form.dump(value) for key, value in values.items()},
         load=lambda stored: {key: form.load(value) for key, value in stored.items()},
@@ -208,12 +211,10 @@ def _keys(kind: Any) -> Iterator[Field]:
 
 def _form_of_object(kind: Any) -> StoredForm:
     keys = list(_keys(kind))
-    checks = {
-        field.key: field_checks.Key(
-            check=check_of(field.hint), required=field.required, valid=_always_valid(field.hint)
-        )
-        for field in keys
-    }
+    checks = {}
+    for field in keys:
+        form = stored_form(field.hint)
+        checks[field.key] = field_checks.Key(check=form.check, required=field.required, valid=form.valid)
     schema = {
         "type": "object",
         "additionalProperties": False,
@@ -279,16 +280,6 @@ def _without_null(kind: Any) -> Any:
 def _allows_null(hint: Any) -> bool:
     kind, _ = _parts(hint)
     return _without_null(kind) is not kind
-
-
-def _always_valid(hint: Any) -> tuple[type, ...]:
-    """The types of which every value is valid."""
-    kind, metadata = _parts(hint)
-    if any(isinstance(each, Rule) and each.check for each in metadata):
-        return ()
-    if (inner := _without_null(kind)) is not kind:
-        return (*_always_valid(inner), type(None))
-    return (kind,) if kind in (str, bool, int) else ()
 
 
 def _is_text(hint: Any) -> bool:

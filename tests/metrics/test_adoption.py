@@ -203,7 +203,6 @@ def test_pairs_are_of_feedback_that_had_a_turn_and_said_something(tmp_path: Path
     assert pairs is not None
     [judged] = pairs
     assert (judged.level, judged.before["turn"], judged.after["turn"]) == ("L2", 2, 3)
-    assert read(tmp_path / "gone.jsonl") is None
     assert read(None) is None
 
 

@@ -119,7 +119,6 @@ def test_the_last_whole_turn_counts(tmp_path: Path) -> None:
         file.write('{"event": "turn", "time": 3, "targets": {"a.p')
     assert last_code(path) == {"a.py": b"two"}
     assert last_code(transcript(tmp_path / "y.jsonl", [])) is None
-    assert last_code(tmp_path / "gone.jsonl") is None
     assert last_code(None) is None
 
 
@@ -127,13 +126,13 @@ def test_what_is_not_there_is_counted(tmp_path: Path) -> None:
     directory = run(
         tmp_path / "run",
         [
-            record("a", (4,), transcript="a.jsonl"),
+            record("a", (4,), transcript="episodes/a.jsonl"),
             record("b", (1,), transcript="gone.jsonl"),
-            record("c", (1,), transcript="a.jsonl"),
-            record("d", (1,), outcome="error", transcript="a.jsonl"),
+            record("c", (1,), transcript="episodes/a.jsonl"),
+            record("d", (1,), outcome="error", transcript="episodes/a.jsonl"),
         ],
     )
-    transcript(directory / "a.jsonl", [{"a.py": "x"}])
+    transcript(directory / "episodes/a.jsonl", [{"a.py": "x"}])
     [source] = read([directory])
     known: dict[str, Any] = {"a": {"a.py": b"y"}, "b": {"a.py": b"y"}, "d": {"a.py": b"y"}}
     last = finals(source.attempts, lambda attempt: known.get(attempt.task))
