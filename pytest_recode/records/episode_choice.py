@@ -5,6 +5,7 @@ Called by `pytest-recode show` and `pytest-recode html`, also during the run.
 
 from __future__ import annotations
 
+import ast
 import re
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -15,13 +16,12 @@ from typing import cast
 from pytest_recode.faults import UserError
 from pytest_recode.records.record import EpisodeFacts, Record
 from pytest_recode.records.results import latest
-from pytest_recode.records.run_directory import CONTROLLER, RESULTS, reading
+from pytest_recode.records.run_directory import CONTROLLER, RESULTS, TRANSCRIPTS, reading
 from pytest_recode.records.transcript_reader import first_line
 from pytest_recode.wording import guess
 
 RUNS = "recode-out"
 """Where pytest puts the directories of runs, unless --recode-out names another."""
-EPISODES = "episodes"
 REMEDY = "restore it, or give the path of a transcript"
 """For a damaged results.jsonl."""
 
@@ -42,7 +42,7 @@ class Chosen:
 def latest_run(place: Path) -> Path:
     """The run below `place`/recode-out that was started or resumed last. Raises `UserError` if there is none."""
     with reading(place):
-        runs = [path.parent for path in (place / RUNS).glob(f"*/{EPISODES}")]
+        runs = [path.parent for path in (place / RUNS).glob(f"*/{TRANSCRIPTS}")]
         if not runs:
             raise UserError(f"{place / RUNS}: contains no run; give the directory of a run")
         return max(runs, key=_started)
@@ -57,7 +57,7 @@ def _started(run: Path) -> tuple[str, int, str]:
     The id of the session has this time, also in a copy of the directory. A merged run has no id: the time of its results counts.
     """
     results = run / RESULTS
-    changed = (results if results.exists() else run / EPISODES).stat().st_mtime_ns
+    changed = (results if results.exists() else run / TRANSCRIPTS).stat().st_mtime_ns
     try:
         with (run / CONTROLLER).open("rb") as file:
             match = _RUN_ID.fullmatch(file.read(200))
@@ -91,11 +91,11 @@ def without_record(run: Path, recorded: Collection[Path]) -> list[Chosen]:
     there are neither."""
     episodes = [
         Chosen(path=path, facts=cast("EpisodeFacts", facts), record=None)
-        for path in sorted((run / EPISODES).glob("*.jsonl"))
+        for path in sorted((run / TRANSCRIPTS).glob("*.jsonl"))
         if path not in recorded and (facts := first_line(path)) is not None
     ]
     if not episodes and not recorded:
-        below = {path.parent.parent for path in run.glob(f"*/{EPISODES}/*.jsonl")}
+        below = {path.parent.parent for path in run.glob(f"*/{TRANSCRIPTS}/*.jsonl")}
         hint = (
             f"; did you mean {max(below, key=_started)}?"
             if below
@@ -150,62 +150,28 @@ def names(episode: Chosen) -> set[str]:
     return {nodeid, nodeid.rpartition("::")[2], episode.facts["task"], episode.path.name, episode.path.stem}
 
 
-_TOKEN = re.compile(r"\s*(\(|\)|[^\s()]+)")
+_TOKEN = re.compile(r"[()]|[^\s()]+")
+_OPERATORS = ("(", ")", "and", "or", "not")
+_ALLOWED = (ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.Name, ast.Load)
 
 
 def matcher(expression: str) -> Callable[[str], bool]:
     """Whether a text contains the words of an expression: `a and not (b or c)`, without regard to case, as pytest's -k does.
 
-    Raises `UserError` for an expression that is not well formed.
+    Python evaluates it, as an expression of names that stand for the words. Raises `UserError` for an expression that is not well formed.
     """
+    tokens = _TOKEN.findall(expression)
+    names = {token: f"word{number}" for number, token in enumerate(tokens) if token not in _OPERATORS}
+    try:
+        tree = ast.parse(" ".join(names.get(token, token) for token in tokens), mode="eval")
+        valid = all(isinstance(node, _ALLOWED) for node in ast.walk(tree))
+    except SyntaxError:
+        valid = False
+    if not valid:
+        raise UserError(f"-k {expression!r}: is not an expression; write words with and, or, not and parentheses")
+    program = compile(tree, "-k", "eval")
 
     def matches(text: str) -> bool:
-        tokens = _Tokens(expression)
-        value = tokens.either(text.lower())
-        if tokens.rest:
-            raise tokens.wrong()
-        return value
+        return bool(eval(program, {}, {name: word.lower() in text.lower() for word, name in names.items()}))
 
-    matches("")
     return matches
-
-
-class _Tokens:
-    """Recursive descent: either = both (or both)*, both = one (and one)*, one = not one | ( either ) | word."""
-
-    def __init__(self, expression: str) -> None:
-        self.expression = expression
-        self.rest = _TOKEN.findall(expression)
-
-    def wrong(self) -> UserError:
-        return UserError(f"-k {self.expression!r}: is not an expression; write words with and, or, not and parentheses")
-
-    def either(self, text: str) -> bool:
-        value = self.both(text)
-        while self.rest[:1] == ["or"]:
-            del self.rest[0]
-            value = self.both(text) or value
-        return value
-
-    def both(self, text: str) -> bool:
-        value = self.one(text)
-        while self.rest[:1] == ["and"]:
-            del self.rest[0]
-            value = self.one(text) and value
-        return value
-
-    def one(self, text: str) -> bool:
-        if not self.rest:
-            raise self.wrong()
-        token = self.rest.pop(0)
-        if token == "not":
-            return not self.one(text)
-        if token == "(":
-            value = self.either(text)
-            if self.rest[:1] != [")"]:
-                raise self.wrong()
-            del self.rest[0]
-            return value
-        if token in (")", "and", "or"):
-            raise self.wrong()
-        return token.lower() in text
