@@ -18,9 +18,9 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Annotated, Any
 
 from pytest_recode.faults import UserError
 from pytest_recode.gateway import FIRST_TURN, TURN
@@ -28,18 +28,18 @@ from pytest_recode.models import Caller, Timing
 from pytest_recode.records.results import parse_json
 from pytest_recode.records.run_directory import ANSWERS, Lines, reading
 from pytest_recode.records.transcript import name as transcript_name
-from pytest_recode.schema.rules import Name, Number
-from pytest_recode.schema.stored_forms import check_of
+from pytest_recode.schema.rules import INLINE, Name, Number
+from pytest_recode.schema.stored_forms import check_of, dump, load
 
 
-class _AnswerLine(TypedDict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _AnswerLine:
     call: Name
     key: Name
     turn: Number
-    player: list[str]
-    body: dict[str, Any]
-    waited: float
-    answering: float
+    player: tuple[str, ...]
+    body: Mapping[str, Any]
+    timing: Annotated[Timing, INLINE]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,15 +115,22 @@ class KeptAnswers:
 
     def keep(self, caller: Caller, place: Place, answer: KeptAnswer) -> None:
         """Store an answer. Raises `RecordsError`."""
-        line = {"call": answer.call, "key": place.key, "turn": place.turn, "player": self._player(caller)}
+        line = _AnswerLine(
+            call=answer.call,
+            key=place.key,
+            turn=place.turn,
+            player=self._player(caller),
+            body=answer.body,
+            timing=answer.timing,
+        )
         file = Lines(self._folder / place.file)  # not left open: a worker removes it
         try:
-            file.append({**line, "body": answer.body, **asdict(answer.timing)})
+            file.append(dump(line))
         finally:
             file.close()
 
-    def _player(self, caller: Caller) -> list[str]:
-        return [self._run, caller.episode]
+    def _player(self, caller: Caller) -> tuple[str, str]:
+        return (self._run, caller.episode)
 
     def _read(self, name: str, caller: Caller) -> dict[Place, deque[KeptAnswer]]:
         """The answers of other players in a file."""
@@ -134,17 +141,14 @@ class KeptAnswers:
         with reading(path):
             texts = path.read_bytes().split(b"\n")[:-1]
         for number, text in enumerate(texts, 1):
-            line = parse_json(text)
-            if wrong := "it is not JSON" if line is None else check_of(_AnswerLine)(line).lstrip(".: "):
+            stored = parse_json(text)
+            if wrong := "it is not JSON" if stored is None else check_of(_AnswerLine)(stored).lstrip(".: "):
                 raise UserError(
                     f"{path}, line {number}: is damaged ({wrong}): restore it, or remove the file, and its answers are asked for again"
                 )
-            if line["player"] != self._player(caller):
-                answer = KeptAnswer(
-                    call=line["call"],
-                    body=line["body"],
-                    timing=Timing(waited=line["waited"], answering=line["answering"]),
-                )
-                place = Place(file=name, turn=line["turn"], key=line["key"])
+            line = load(_AnswerLine, stored)
+            if line.player != self._player(caller):
+                answer = KeptAnswer(call=line.call, body=line.body, timing=line.timing)
+                place = Place(file=name, turn=line.turn, key=line.key)
                 answers.setdefault(place, deque()).append(answer)
         return answers

@@ -18,8 +18,9 @@ from pytest_recode.metrics.reading import read
 from pytest_recode.metrics.rows import rows
 from pytest_recode.metrics.run_notes import unended
 from pytest_recode.records.results import parse_json
-from pytest_recode.schema.rules import Count, Name, NonNegative, Number, one_of
-from pytest_recode.schema.stored_forms import check_of
+from pytest_recode.schema import stored_forms
+from pytest_recode.schema.rules import NOT_STORED, Count, Name, NonNegative, Number, one_of
+from pytest_recode.schema.stored_forms import check_of, dump
 
 SCHEMA = 1
 _BLESS = "write it with `pytest-recode bless RUN -o baseline.json`"
@@ -35,12 +36,12 @@ class AttemptOutcome:
     `reason`: why it is not solved; only the outcomes of a run have it.
     """
 
-    attempt: int
-    outcome: str
-    solved_turn: int | None
-    turns: int
-    cost_usd: float | None
-    reason: str = field(default="", compare=False)
+    attempt: Number
+    outcome: Annotated[str, one_of("solved", "unsolved", "error")]
+    solved_turn: Number | None
+    turns: Count
+    cost_usd: NonNegative | None
+    reason: Annotated[str, NOT_STORED] = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,16 +179,7 @@ def _task_object(task: TaskOutcomes) -> dict[str, Any]:
     return {
         "digest": task.digest,
         **of,
-        "attempts": [
-            {
-                "attempt": attempt.attempt,
-                "outcome": attempt.outcome,
-                "solved_turn": attempt.solved_turn,
-                "turns": attempt.turns,
-                "cost_usd": attempt.cost_usd,
-            }
-            for attempt in task.attempts
-        ],
+        "attempts": [dump(attempt) for attempt in task.attempts],
     }
 
 
@@ -206,14 +198,6 @@ def _json(value: Any, indent: str, *, element: bool = False) -> str:
     return f"{opening}\n" + ",\n".join(rows) + f"\n{indent}{closing}"
 
 
-class _StoredAttempt(TypedDict):
-    attempt: Number
-    outcome: Annotated[str, one_of("solved", "unsolved", "error")]
-    solved_turn: Number | None
-    turns: Count
-    cost_usd: NonNegative | None
-
-
 class _StoredSnippet(TypedDict):
     paper: Name
     name: Name
@@ -223,7 +207,7 @@ class _StoredSnippet(TypedDict):
 class _StoredTask(TypedDict):
     digest: str
     snippet: NotRequired[_StoredSnippet]
-    attempts: list[_StoredAttempt]
+    attempts: list[AttemptOutcome]
 
 
 class _StoredRow(TypedDict):
@@ -291,12 +275,7 @@ def _loaded(row: Mapping[str, Any]) -> RowOutcomes:
                 task=task,
                 digest=fields["digest"],
                 snippet=_snippet(fields.get("snippet")),
-                attempts=tuple(
-                    AttemptOutcome(
-                        **{key: one[key] for key in ("attempt", "outcome", "solved_turn", "turns", "cost_usd")}
-                    )
-                    for one in fields["attempts"]
-                ),
+                attempts=tuple(stored_forms.load(AttemptOutcome, one) for one in fields["attempts"]),
             )
             for task, fields in sorted(row["tasks"].items())
         ),
