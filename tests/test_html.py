@@ -27,8 +27,7 @@ from pytest_recode import VERSION
 from pytest_recode.cli.report_tables import makers, rows_of
 from pytest_recode.metrics.episodes import LEVELS, share_of, solved_level
 from pytest_recode.metrics.transcripts import FROM_FILES, ReadTranscripts
-from pytest_recode.records.line_check import transcript_fault, verdict_fault
-from pytest_recode.records.record_check import fault
+from pytest_recode.records.line_check import record_fault, transcript_fault, verdict_fault
 from pytest_recode.records.transcript_turns import read_episode
 from pytest_recode.render.episode_text import ShownParts, painted
 from pytest_recode.render.episode_text import shown as show_lines
@@ -654,7 +653,7 @@ def poison(place: Path) -> None:
     records = lines(place / "run/results.jsonl")
     for number, record in enumerate(records):
         # Episodes of one row need different tasks
-        assert poisoned(record, fault, f"{HOSTILE if number % 2 else FORMULA} {number}") > 20
+        assert poisoned(record, record_fault, f"{HOSTILE if number % 2 else FORMULA} {number}") > 20
     rewrite(place / "run/results.jsonl", records)
     for path in transcripts(place):
         content = lines(path)

@@ -22,7 +22,7 @@ from pytest_recode.records.checkpoint import Checkpoint, Resumable, StoredEpisod
 from pytest_recode.records.checkpoint_file import CheckpointWriter, stored_episode
 from pytest_recode.records.first_turn import FirstTurn
 from pytest_recode.records.record import EpisodeFacts, ErrorRecord, Record
-from pytest_recode.records.run_directory import ANSWERS
+from pytest_recode.records.run_directory import ANSWERS, TRANSCRIPTS
 from pytest_recode.records.run_files import RunFiles
 from pytest_recode.records.transcript import Transcript
 from pytest_recode.records.transcript import name as transcript_name
@@ -161,7 +161,7 @@ def open_recorder(
 ) -> Iterator[EpisodeRecorder]:
     """Open transcript and checkpoints, and read what an earlier run stored in them."""
     name = transcript_name(plan.nodeid)
-    left = earlier(out / "episodes" / name, files)
+    left = earlier(out / TRANSCRIPTS / name, files)
     if left.facts is not None and left.facts["nodeid"] != plan.nodeid:
         raise UserError(
             f"{out / 'episodes' / name}: is of the episode {left.facts['nodeid']}, not of {plan.nodeid}: restore this episode's own"
@@ -170,7 +170,7 @@ def open_recorder(
     stored = stored_episode(out / "checkpoints" / name, plan.nodeid, files)
     stores = (cast.agent.needs_model or cast.agent.needs_person) and plan.replay is None
     with ExitStack() as opened:
-        transcript = Transcript(out / "episodes" / name, left.abandoned, files)
+        transcript = Transcript(out / TRANSCRIPTS / name, left.abandoned, files)
         opened.callback(transcript.close)
         checkpoints = CheckpointWriter(out / "checkpoints" / name, plan.nodeid, files, stored) if stores else None
         if checkpoints is not None:

@@ -17,6 +17,7 @@ from pytest_recode.feedback.researcher import recut
 from pytest_recode.records.checkpoint import Checkpoint
 from pytest_recode.records.checkpoint_file import stored_episode
 from pytest_recode.records.record import EpisodeFacts, ReplayRecord
+from pytest_recode.records.run_directory import TRANSCRIPTS
 from pytest_recode.records.transcript import name
 from pytest_recode.records.transcript_reader import earlier
 from pytest_recode.settings import FROM_STORED_RUN, Settings
@@ -77,7 +78,7 @@ def replays(run: Path) -> tuple[Replay, ...]:
 
 
 def _of_episode(run: Path, path: Path) -> Iterator[Replay]:
-    facts = earlier(run / "episodes" / path.name).facts
+    facts = earlier(run / TRANSCRIPTS / path.name).facts
     if not facts:
         return
     if name(facts["nodeid"]) != path.name:

@@ -9,10 +9,10 @@ from pathlib import Path
 from pytest_recode.export.redacted_episode import redacted, redacted_record
 from pytest_recode.export.target import ExportedEpisode, row
 from pytest_recode.faults import UserError
-from pytest_recode.records.episode_choice import EPISODES, REMEDY, check_directory, without_record
+from pytest_recode.records.episode_choice import REMEDY, check_directory, without_record
 from pytest_recode.records.record import Record
 from pytest_recode.records.results import located, record_at
-from pytest_recode.records.run_directory import RESULTS
+from pytest_recode.records.run_directory import RESULTS, TRANSCRIPTS
 from pytest_recode.records.transcript import name
 from pytest_recode.records.transcript_turns import PlayedEpisode, read_episode
 from pytest_recode.render.html.withheld import Without
@@ -102,7 +102,7 @@ def _episodes(run: _Run, without: Without, notes: list[str]) -> Iterator[Exporte
 
 def just_ended(run: Path, record: Record, notes: list[str]) -> ExportedEpisode:
     """An episode of a run that goes on. The one that played its first turn may not have ended."""
-    return _episode(run, record, lambda nodeid: f"{EPISODES}/{name(nodeid)}", Without(), notes)
+    return _episode(run, record, lambda nodeid: f"{TRANSCRIPTS}/{name(nodeid)}", Without(), notes)
 
 
 def _episode(
@@ -135,7 +135,7 @@ def _transcript(run: Path, nodeid: str, recorded: str | None) -> PlayedEpisode:
     """Read a transcript, if it is a file of the run: the path is a record's, and records are hostile. Raises `UserError`."""
     path = run / (recorded or "")
     try:
-        own = path.is_file() and path.resolve().is_relative_to((run / EPISODES).resolve())
+        own = path.is_file() and path.resolve().is_relative_to((run / TRANSCRIPTS).resolve())
     except (OSError, ValueError):  # a name that no file can have
         own = False
     if not own:

@@ -10,14 +10,14 @@ from typing import Any
 from pytest_recode.metrics.attempt import Attempt
 from pytest_recode.records.merge_parts import MERGED
 from pytest_recode.records.results import parse_json
-from pytest_recode.records.run_directory import in_progress
+from pytest_recode.records.run_directory import TRANSCRIPTS, UNREADABLE, in_progress
 from pytest_recode.records.transcript_reader import first_line
 from pytest_recode.wording import some_of
 
 
 def unreadable(path: Path) -> list[str]:
     """Note the tasks of the run at `path` that could not be read, and so had no episode."""
-    beside = path.parent / "unreadable.jsonl"
+    beside = path.parent / UNREADABLE
     lines = beside.read_bytes().splitlines() if beside.is_file() else []
     tasks = list(dict.fromkeys(str(found.get("task")) for line in lines if isinstance(found := parse_json(line), dict)))
     if not tasks:
@@ -30,7 +30,7 @@ def unreadable(path: Path) -> list[str]:
 def unended(run: Path, ended: Collection[Attempt]) -> list[Mapping[str, Any]]:
     """The first lines of the transcripts of the run in the directory `run` whose episodes are not among `ended`."""
     known = {attempt.transcript.name for attempt in ended if attempt.transcript is not None}
-    others = sorted(path for path in run.glob("episodes/*.jsonl") if path.name not in known)
+    others = sorted(path for path in (run / TRANSCRIPTS).glob("*.jsonl") if path.name not in known)
     found = [begun for each in others if (begun := first_line(each))]
     nodeids = {attempt.nodeid for attempt in ended}
     return [begun for begun in found if begun["nodeid"] not in nodeids]

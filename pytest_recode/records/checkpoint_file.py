@@ -156,7 +156,7 @@ def _read(path: Path, nodeid: str, files: RunFiles) -> list[Checkpoint | Feedbac
             line = load(kind, stored)
             if line.nodeid != nodeid:
                 raise UserError(
-                    f"{path}: line {len(entries) + 1} is of the episode {line.nodeid}, not of {nodeid}: restore this"
+                    f"{path}, line {len(entries) + 1}: is of the episode {line.nodeid}, not of {nodeid}: restore this"
                     " episode's own file, or give another --recode-out"
                 )
             entries.append(line.feedback if isinstance(line, _FeedbackLine) else completed(line.checkpoint, contents))
@@ -168,7 +168,7 @@ def _read(path: Path, nodeid: str, files: RunFiles) -> list[Checkpoint | Feedbac
 
 
 def _damaged(path: Path, number: int, reason: str) -> UserError:
-    return UserError(f"{path}: line {number} is damaged ({reason}): restore it, or give another --recode-out")
+    return UserError(f"{path}, line {number}: is damaged ({reason}): restore it, or give another --recode-out")
 
 
 def _sizes(checkpoint: Checkpoint) -> dict[str, int]:

@@ -6,12 +6,11 @@ import json
 import re
 from pathlib import Path
 
-from pytest_recode.records.run_directory import RESULTS, reading
+from pytest_recode.records.run_directory import RESULTS, TRANSCRIPTS, reading
 
 _TEXT = rb'("(?:[^"\\]|\\.)*")'
 _RECORD = re.compile(rb'{"schema": \d+, "nodeid": %b, "task": %b' % (_TEXT, _TEXT))
 _EPISODE = re.compile(rb'"nodeid": %b, "task": %b' % (_TEXT, _TEXT))
-_EPISODES = "episodes"
 
 
 def episode_ids(run: Path) -> dict[str, str]:
@@ -27,7 +26,7 @@ def episode_ids(run: Path) -> dict[str, str]:
             with (run / RESULTS).open("rb") as file:
                 tasks.update(map(_texts, filter(None, map(_RECORD.match, file))))
         recorded = set(map(name, tasks))
-        for path in sorted((run / _EPISODES).glob("*.jsonl")):
+        for path in sorted((run / TRANSCRIPTS).glob("*.jsonl")):
             if path.name not in recorded:
                 with path.open("rb") as file:
                     match = _EPISODE.search(file.readline())

@@ -12,7 +12,15 @@ from pytest_recode.records import shard_file
 from pytest_recode.records.line_check import transcript_fault
 from pytest_recode.records.record import EpisodeFacts, Record
 from pytest_recode.records.results import read
-from pytest_recode.records.run_directory import CONTROLLER, RESULTS, reading, written_to
+from pytest_recode.records.run_directory import (
+    CONTROLLER,
+    LEDGER,
+    RESULTS,
+    TRANSCRIPTS,
+    UNREADABLE,
+    reading,
+    written_to,
+)
 from pytest_recode.records.shard_file import SHARD_FILE, ShardFile
 from pytest_recode.records.transcript import name
 from pytest_recode.records.transcript_reader import first_line
@@ -20,10 +28,8 @@ from pytest_recode.shard import Shard, parse_shard
 
 MERGED = "merged.json"
 """The file of a merged directory that names its parts."""
-LEDGER, UNREADABLE = "spending.jsonl", "unreadable.jsonl"
-_EPISODES = "episodes/"
 _COPIED = (
-    *(f"{_EPISODES}*.jsonl", "checkpoints/*.jsonl", "first-turns/*.json", "retrieval/*.json", "retrieval/*.part"),
+    *(f"{TRANSCRIPTS}/*.jsonl", "checkpoints/*.jsonl", "first-turns/*.json", "retrieval/*.json", "retrieval/*.part"),
     *("answers/*.jsonl", "feedback/*", "adoption/*"),
 )
 _NOT_NEEDED = (RESULTS, LEDGER, UNREADABLE, SHARD_FILE, CONTROLLER, "in-use", "*/*.lock", "*.new", "*/*.new")
@@ -86,7 +92,10 @@ def _part(path: Path) -> ShardDirectory:
     ]
     copied = {name: path / name for name in names if _matches(name, _COPIED) and _is_plain(path / name)}
     begun = {
-        facts["nodeid"]: facts for name, file in copied.items() if name.startswith(_EPISODES) for facts in _begun(file)
+        facts["nodeid"]: facts
+        for name, file in copied.items()
+        if name.startswith(f"{TRANSCRIPTS}/")
+        for facts in _begun(file)
     }
     for record in records:
         _check_record(path, record, about, begun)

@@ -21,9 +21,9 @@ from pytest_recode.faults import UserError
 from pytest_recode.records import locks
 from pytest_recode.records.ledger_lines import RunLine, ledger_fault
 from pytest_recode.records.merge_check import Merge
-from pytest_recode.records.merge_parts import LEDGER, MERGED, UNREADABLE, ShardDirectory
+from pytest_recode.records.merge_parts import MERGED, ShardDirectory
 from pytest_recode.records.results import parse_json, rewrite
-from pytest_recode.records.run_directory import RESULTS, reading, writing
+from pytest_recode.records.run_directory import LEDGER, RESULTS, UNREADABLE, reading, writing
 
 
 def check_place(out: Path, merge: Merge) -> None:

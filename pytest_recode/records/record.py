@@ -1,6 +1,6 @@
 """The record of an episode: one line of results.jsonl (schema 1), as types and as functions that make its parts.
 
-The types are the only definition of the format. The check of a record that is read (`record_check.py`), the schema
+The types are the only definition of the format. The check of a record that is read (`line_check.py`), the schema
 `records.schema.json` and the page docs/reference/record-fields.md are derived from them (`schema/stored_forms.py`). Keys that records of earlier
 versions lack are `NotRequired`. Transcripts and checkpoints store more of each turn. Values are plain JSON types,
 because pytest-xdist sends records from workers to the controller.

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from pytest_recode.faults import UserError
+from pytest_recode.records.line_check import record_fault
 from pytest_recode.records.record import SCHEMA, Record
-from pytest_recode.records.record_check import fault
 from pytest_recode.records.run_directory import reading, replaced
 from pytest_recode.records.run_files import LOCAL, RunFiles
 
@@ -62,7 +62,7 @@ def parse_record(line: bytes) -> Record:
     if type(record["schema"]) is not int or record["schema"] != SCHEMA:
         found = json.dumps(record["schema"])
         raise MalformedLineError(f"schema {found}: this version reads {SCHEMA}", remedy="update pytest-recode")
-    if wrong := fault(record):
+    if wrong := record_fault(record):
         raise MalformedLineError(f"is not a record of schema {SCHEMA}: {wrong}")
     return cast("Record", record)
 

@@ -21,6 +21,8 @@ from pytest_recode.stopping import AWAITED
 
 RESULTS = "results.jsonl"
 LEDGER = "spending.jsonl"
+UNREADABLE = "unreadable.jsonl"
+"""Name of the file with the tasks that could not be read."""
 TRANSCRIPTS = "episodes"
 ANSWERS = "answers"
 """Name of the directory with the answers of episodes that have no verdict yet."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.records.results import parse_json
+from pytest_recode.records.run_directory import TRANSCRIPTS
 from pytest_recode.records.transcript import name
 
 STARTING, MODEL, SANDBOX, TESTS = "starting", "model", "sandbox", "hidden tests"
@@ -57,7 +58,7 @@ class Follower:
         manifest, _, item = nodeid.partition("::")
         of_item = item.partition("[")[0].rpartition("/")[0]  # a manifest of several tasks has their names in its items
         self.progress = Progress(task=of_item or Path(manifest).parent.name)
-        self._path = out / "episodes" / name(nodeid)
+        self._path = out / TRANSCRIPTS / name(nodeid)
         self._offset = 0
         self._rest = b""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
 from pytest_recode.episode import Feedback
 from pytest_recode.records.record import EpisodeFacts, Record, TurnRecord, UsageRecord
@@ -131,3 +131,17 @@ Line = (
     | EndLine
     | StepLine
 )
+
+
+def facts_of(line: Mapping[str, Any]) -> EpisodeFacts:
+    """The facts in an `episode` or a `resumed` line."""
+    return cast("EpisodeFacts", _without_line_fields(line))
+
+
+def record_of(line: Mapping[str, Any]) -> Record:
+    """The record in an `end` line."""
+    return cast("Record", _without_line_fields(line))
+
+
+def _without_line_fields(line: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in line.items() if key not in ("event", "time")}

@@ -15,16 +15,22 @@ from pytest_recode.faults import UserError
 from pytest_recode.records.line_check import transcript_fault, verdict_fault
 from pytest_recode.records.record import EpisodeFacts, ErrorRecord, Record, TurnRecord, passed_but_flagged, usage
 from pytest_recode.records.results import parse_json
+from pytest_recode.records.run_directory import reading
 from pytest_recode.records.run_files import LOCAL, RunFiles
 from pytest_recode.records.transcript import Abandoned
-from pytest_recode.records.transcript_lines import FeedbackLine, Line, RetryLine, StepLine, TurnLine, UsageLine
+from pytest_recode.records.transcript_lines import (
+    FeedbackLine,
+    Line,
+    RetryLine,
+    StepLine,
+    TurnLine,
+    UsageLine,
+    facts_of,
+    record_of,
+)
 from pytest_recode.schema.stored_forms import load
 from pytest_recode.usage import Usage
 from pytest_recode.verdict import Verdict
-
-
-class DamagedLineError(Exception):
-    """An invalid line of a transcript. The caller adds the file and the remedy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +54,7 @@ def earlier(path: Path, files: RunFiles = LOCAL) -> Earlier:
     for line in lines:
         abandoned.take(line)
     return Earlier(
-        facts=_facts(begun[-1]) if begun else None,
+        facts=facts_of(begun[-1]) if begun else None,
         usage=sum((load(Usage, line) for line in used), Usage()),
         calls=frozenset(line["call"] for line in used if "call" in line),
         turns=frozenset(line["turn"] for line in lines if line["event"] == "turn"),
@@ -98,7 +104,7 @@ def recover(path: Path, *, outcome: str, stop: str, error: ErrorRecord | None, f
         last = line["time"]
         abandoned.take(line)
         if line["event"] == "episode":  # the cost from before the episode started again still counts
-            facts, began, turns = _facts(line), last, {}
+            facts, began, turns = facts_of(line), last, {}
         elif line["event"] == "turn":
             turns[line["turn"]] = _turn(line)
             usages += [load(Usage, line["usage"])] if line["shared"] else []
@@ -126,7 +132,7 @@ def ended(path: Path, files: RunFiles = LOCAL) -> Record | None:
     lines = list(_lines(path, files, missing=True))
     if not lines or lines[-1]["event"] != "end":
         return None
-    return cast("Record", _without_line_fields(lines[-1]))
+    return record_of(lines[-1])
 
 
 @overload
@@ -150,56 +156,46 @@ def lines_of(path: Path, *events: str, files: RunFiles = LOCAL) -> Iterator[Any]
 
     Raises `UserError` for a damaged line.
     """
-    beginnings = tuple(b'{"event": "%s"' % event.encode() for event in events)
-    for number, text in enumerate(files.read(path).split(b"\n")[:-1], 1):
-        if text.startswith(beginnings):
-            try:
-                line: Any = _parse(text, events)
-            except DamagedLineError as error:
-                raise UserError(
-                    f"{path}, line {number}: is damaged ({error}): restore it, or remove the transcript"
-                ) from None
-            yield load(FeedbackLine, line) if line["event"] == "feedback" else line
+    for line in checked_lines(path, files.read(path), events, "restore it, or remove the transcript", only=True):
+        yield load(FeedbackLine, line) if line["event"] == "feedback" else line
+
+
+def checked_lines(
+    path: Path, data: bytes, events: Collection[str], remedy: str, *, only: bool = False
+) -> Iterator[Any]:
+    """Yield the complete lines in the `data` of a transcript. Those of `events` have the fields of their types; `only`: no others are parsed.
+
+    Raises `UserError` with the `remedy` for a damaged line.
+    """
+    beginnings = tuple(b'{"event": "%s"' % event.encode() for event in events) if only else b""
+    for number, text in enumerate(data.split(b"\n")[:-1], 1):
+        if not text.startswith(beginnings):
+            continue
+        try:
+            line = json.loads(text)
+            wrong = transcript_fault(line, events)
+        except (ValueError, RecursionError) as error:
+            wrong = f"{type(error).__name__}: {error}"
+        if wrong:
+            raise UserError(f"{path}, line {number}: is damaged ({wrong}): {remedy}")
+        yield line
 
 
 def _lines(path: Path, files: RunFiles, *, missing: bool = False) -> list[Line]:
     """All complete lines; those of `_RESUMED` and agents' steps have the fields of their types. Raises `UserError` for other contents, and
     for a file that does not exist, unless it may be `missing`."""
-    lines: list[Line] = []
-    try:
-        for text in files.read(path).split(b"\n")[:-1]:
-            lines.append(_parse(text, _RESUMED))
-    except (OSError, DamagedLineError) as error:
-        if missing and isinstance(error, FileNotFoundError):
-            return []
-        reason = error if isinstance(error, DamagedLineError) else f"{type(error).__name__}: {error}"
-        raise UserError(
-            f"{path}: line {len(lines) + 1} is damaged ({reason}): restore it, or give another --recode-out"
-        ) from None
-    return lines
-
-
-def _parse(text: bytes, events: Collection[str]) -> Line:
-    """Parse one line, and check its fields if its event is one of `events`. Raises `DamagedLineError`."""
-    try:
-        line = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DamagedLineError(f"{type(error).__name__}: {error}") from None
-    if wrong := transcript_fault(line, events):
-        raise DamagedLineError(wrong)
-    return cast("Line", line)
+    with reading(path):
+        try:
+            data = files.read(path)
+        except FileNotFoundError:
+            if missing:
+                return []
+            raise
+    return list(checked_lines(path, data, _RESUMED, "restore it, or give another --recode-out"))
 
 
 _RESUMED = ("episode", "resumed", "usage", "turn", "end")
 """Not `feedback`: an agent may log lines of that event, too."""
-
-
-def _without_line_fields(line: Line) -> dict[str, Any]:
-    return {key: value for key, value in line.items() if key not in ("event", "time")}
-
-
-def _facts(line: Line) -> EpisodeFacts:
-    return cast("EpisodeFacts", _without_line_fields(line))
 
 
 def _turn(line: TurnLine) -> TurnRecord:

@@ -16,10 +16,10 @@ from pytest_recode.episode import Feedback
 from pytest_recode.faults import UserError
 from pytest_recode.records.line_check import transcript_fault, verdict_fault
 from pytest_recode.records.record import EpisodeFacts, Record
-from pytest_recode.records.results import parse_json
 from pytest_recode.records.run_directory import reading
 from pytest_recode.records.run_files import LOCAL, RunFiles
-from pytest_recode.records.transcript_lines import FeedbackLine, RetryLine, TurnLine, UsageLine
+from pytest_recode.records.transcript_lines import FeedbackLine, RetryLine, TurnLine, UsageLine, facts_of, record_of
+from pytest_recode.records.transcript_reader import checked_lines
 from pytest_recode.schema.stored_forms import load
 
 
@@ -127,7 +127,7 @@ def read_episode(path: Path, files: RunFiles = LOCAL) -> PlayedEpisode:
         event = line["event"]
         if event in ("episode", "resumed"):
             dropped += current.begun
-            facts, current = _facts(line), _Current()
+            facts, current = facts_of(line), _Current()
             if event == "episode":
                 turns.clear()
         elif event == "turn":
@@ -140,7 +140,7 @@ def read_episode(path: Path, files: RunFiles = LOCAL) -> PlayedEpisode:
                 read = load(FeedbackLine, line)
                 turns[turn] = replace(turns[turn], feedback=read.feedback, feedback_time=read.time)
         elif event == "end":
-            record = cast("Record", _facts(line))
+            record = record_of(line)
         else:
             if event == "usage":
                 calls.append(cast("UsageLine", line))
@@ -267,17 +267,14 @@ def _is_feedback(line: Mapping[str, Any]) -> bool:
 
 def _lines(path: Path, files: RunFiles) -> Iterator[Mapping[str, Any]]:
     """The complete lines; those of `_CHECKED` have the fields of their types."""
+    remedy = "restore it, or show another episode"
     with reading(path):
-        texts = files.read(path).split(b"\n")[:-1]
-    if texts and not texts[0].startswith(_START):
+        data = files.read(path)
+    if b"\n" in data and not data.startswith(_START):
         raise _other_file(path)
-    for number, text in enumerate(texts, 1):
-        line = parse_json(text)
-        wrong = "it is not JSON" if line is None else transcript_fault(line, _CHECKED)
-        if not wrong and line["event"] == "turn":
-            wrong = verdict_fault(line)
-        if wrong:
-            raise UserError(f"{path}, line {number}: is damaged ({wrong}): restore it, or show another episode")
+    for number, line in enumerate(checked_lines(path, data, _CHECKED, remedy), 1):
+        if line["event"] == "turn" and (wrong := verdict_fault(line)):
+            raise UserError(f"{path}, line {number}: is damaged ({wrong}): {remedy}")
         yield line
 
 
@@ -288,10 +285,6 @@ def _other_file(path: Path) -> UserError:
 _START = b'{"event": '
 """The beginning of each line of a transcript."""
 _CHECKED = ("episode", "resumed", "usage", "retry", "turn", "end")
-
-
-def _facts(line: Mapping[str, Any]) -> EpisodeFacts:
-    return cast("EpisodeFacts", {key: value for key, value in line.items() if key not in ("event", "time")})
 
 
 def _text(value: object) -> str:

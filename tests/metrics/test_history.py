@@ -12,7 +12,7 @@ import pytest
 from pytest_recode.metrics.history import history
 from pytest_recode.metrics.reading import read
 from pytest_recode.metrics.rows import rows
-from pytest_recode.records.record_check import fault
+from pytest_recode.records.line_check import record_fault
 from tests.messages import assert_message
 from tests.metrics.samples import record, run
 from tests.projects import Command
@@ -109,4 +109,4 @@ def test_the_page_has_a_figure_of_runs_that_differ_in_the_run_alone(
 
 @pytest.mark.parametrize("ended", ["yesterday", "2026-13-01T00:00:00+00:00", "2026-11-03T02:14:09", 5, None])
 def test_a_record_with_another_time_is_refused(ended: object) -> None:
-    assert fault(record(ended=ended)).startswith(f"ended is {ended!r}" if ended is not None else "ended is null")
+    assert record_fault(record(ended=ended)).startswith(f"ended is {ended!r}" if ended is not None else "ended is null")

@@ -512,8 +512,8 @@ def test_a_damaged_line_is_one_error_that_names_the_key(
     before = calls()
     result = recode(*OPTIONS, "--recode-feedback=L1", "-k", "one", "-n0", "--recode-resume")
     result.assert_outcomes(errors=1, deselected=2)
-    [line] = [line for line in result.outlines if line.startswith(f"{path}: ")]
-    assert_message(line, f"{path}: line {place + 1}", "is damaged", problem, "restore it", "give another --recode-out")
+    [line] = [line for line in result.outlines if line.startswith(f"{path}, ")]
+    assert_message(line, f"{path}, line {place + 1}", "is damaged", problem, "restore it", "give another --recode-out")
     assert "Traceback" not in words(result)
     assert "INTERNALERROR" not in words(result)
     assert calls() == before

@@ -103,7 +103,7 @@ def test_the_file_of_another_episode_is_none_of_this_one(tmp_path: Path) -> None
     with pytest.raises(UserError) as caught:
         stored_episode(path, "me")
     assert_message(
-        str(caught.value), f"{path}: line 3", "the episode another", "not of me", "restore", "another --recode-out"
+        str(caught.value), f"{path}, line 3", "the episode another", "not of me", "restore", "another --recode-out"
     )
 
 
@@ -182,7 +182,7 @@ def test_contents_are_stored_once(tmp_path: Path) -> None:
     path.write_bytes(b"".join(lines[1:]))
     with pytest.raises(UserError) as caught:
         stored_episode(path, "me")
-    assert_message(str(caught.value), f"{path}: line 1 is damaged", "restore it")
+    assert_message(str(caught.value), f"{path}, line 1: is damaged", "restore it")
 
 
 @pytest.mark.slow

@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_recode.episode import Feedback, Move
+from pytest_recode.episode import Audit, Feedback, FeedbackItem, Move
 from pytest_recode.records.checkpoint import Checkpoint
+from pytest_recode.records.record import AuditRecord, FeedbackItemRecord, FeedbackRecord, UsageRecord
 from pytest_recode.records.transcript_lines import FeedbackLine
 from pytest_recode.schema.rules import (
     INLINE,
@@ -271,6 +272,15 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
         stored = {name: each for name, each in hints.items() if NOT_STORED not in getattr(each, "__metadata__", ())}
         return st.builds(hint, **{name: values(each) for name, each in stored.items()})
     return PLAIN[hint] if hint in PLAIN else st.sampled_from(hint)
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"),
+    [(Usage, UsageRecord), (Audit, AuditRecord), (FeedbackItem, FeedbackItemRecord), (Feedback, FeedbackRecord)],
+)
+@given(data=st.data())
+def test_the_part_of_a_value_that_a_record_has_is_right(kind: Any, part: Any, data: st.DataObject) -> None:
+    assert check_of(part)(json.loads(json.dumps(view(data.draw(values(kind)), part)))) == ""
 
 
 @pytest.mark.parametrize("kind", [Usage, Move, Verdict, Feedback, FeedbackLine, Checkpoint, Line])

@@ -18,6 +18,7 @@ from pytest_recode.records.run_directory import (
     LEDGER,
     RESULTS,
     ROOM,
+    UNREADABLE,
     Lines,
     RunLock,
     belongs_to,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from pytest_recode.settings import Settings
     from pytest_recode.stopping import Stops
 
-UNREADABLE = "unreadable.jsonl"
 _EMPTY = (RESULTS, UNREADABLE, SHARD_FILE, LEDGER, "in-use", CONTROLLER)
 """Files of a run without episodes."""
 
