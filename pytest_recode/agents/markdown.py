@@ -21,6 +21,8 @@ MAX_ANSWER = 1_000_000
 """Characters of one answer that are read: as much as a target may hold, so that nothing that could be graded is refused."""
 
 _THOUGHTS = ("think", "thinking")
+_THOUGHTS_END = re.compile(r"(?<!`)</think(?:ing)?>")
+_CHANGE = re.compile(r"^<{5}", re.MULTILINE)
 _INFO = re.compile(r"(?:(?P<language>[\w+#.-]+)[ \t:]+)?(?P<path>[^\s:=\"'`{}()]+)")
 _PATH = re.compile(r"(?:[^/]*/)+[^/]+|.*\.\w*[A-Za-z]\w*|\.\w+")
 
@@ -59,6 +61,11 @@ class Fence:
         return self.language in ("diff", "patch") and not self.path.endswith((".diff", ".patch"))
 
     @property
+    def is_change(self) -> bool:
+        """Whether it shows lines to be replaced: one of its lines begins as the mark above them does, in whatever length."""
+        return _CHANGE.search(self.text) is not None
+
+    @property
     def opening(self) -> str:
         """What a message calls the block."""
         return f"the block that line {self.line} opens (```{self.info[:80]})"
@@ -91,13 +98,32 @@ def read(text: str) -> tuple[Fence | TextLine, ...]:
         )
     if "\0" in text:  # for which the parser puts another character
         raise UnclearError("Your answer holds a null character (U+0000). Leave it out.")
-    text = without_thoughts(text.removeprefix("\ufeff"))
-    return tuple(_parts(text))
+    return tuple(_parts(without_any_thoughts(text.removeprefix("\ufeff"))))
 
 
 def fences(text: str) -> tuple[Fence, ...]:
     """The fenced blocks of a text. Raises UnclearError as `read` does."""
     return tuple(part for part in read(text) if isinstance(part, Fence))
+
+
+def within(block: Fence) -> tuple[Fence, ...]:
+    """The fenced blocks that the text of a block shows."""
+    return tuple(part for part in _parts(block.text) if isinstance(part, Fence))
+
+
+def without_any_thoughts(text: str) -> str:
+    """As `without_thoughts`. If the text begins with no opening tag, since some templates have it in the prompt, all up to a closing tag
+    outside of blocks is left out. Raises UnclearError also if there are several."""
+    rest = without_thoughts(text)
+    if rest != text or len(text) > MAX_ANSWER or not _THOUGHTS_END.search(text):
+        return rest
+    fenced = {row for token in _parser().parse(text) if token.type == "fence" for row in range(*token.map or ())}
+    lines = (" " * len(line) if row in fenced else line for row, line in enumerate(text.split("\n")))
+    ends = [found.end() for found in _THOUGHTS_END.finditer("\n".join(lines))]
+    if len(ends) > 1:
+        raise UnclearError(f"It is unclear where your thoughts end: {len(ends)} closing tags stand outside of blocks.")
+    end = ends[0] if ends else 0
+    return "\n" * text.count("\n", 0, end) + text[end:]
 
 
 def without_thoughts(text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from pytest_recode.agents.markdown import PYTHON, Fence, UnclearError, fences
+from pytest_recode.agents.markdown import PYTHON, Fence, UnclearError, fences, within
 from pytest_recode.agents.python_source import ends_in_a_string, names_in
 from pytest_recode.wording import some_of
 
@@ -27,18 +27,15 @@ def files_in(text: str, targets: Sequence[str], interfaces: Sequence[str]) -> Ex
         _check(pieces)
     except UnclearError as unclear:
         return ExtractedFiles(files={}, problems=(f"{unclear} Nothing was written.",))
-    files = [piece for piece in pieces if not _is_change(piece)]
+    around = {path: piece for piece in pieces for part in within(piece) if (path := _target(part.path, targets))}
+    files = [piece for piece in pieces if not _is_change(piece) and (piece.path or piece not in around.values())]
     named = {path: [piece for piece in files if _target(piece.path, targets) == path] for path in targets}
     if len(targets) == 1 and not any(named.values()):
         named = {
             targets[0]: [piece for piece in files if _is_python(piece) and not piece.path and "=" not in piece.info]
         }
     chosen = {path: _whole(path, blocks, interfaces) for path, blocks in named.items() if blocks}
-    problems = [
-        f"Your answer had no block for {path}: unchanged. Begin its fence with ```python {path}"
-        for path in targets
-        if path not in chosen
-    ]
+    problems = [_absent(path, around.get(path)) for path in targets if path not in chosen]
     unused = [
         piece for piece in pieces if piece not in chosen.values() and (_is_code(piece) or _target(piece.path, targets))
     ]
@@ -47,6 +44,13 @@ def files_in(text: str, targets: Sequence[str], interfaces: Sequence[str]) -> Ex
         names = some_of([f"{piece.line} (```{piece.info[:80]})" for piece in unused], 8)
         problems.append(f"{f'In your answer, {used}. ' if used else ''}Not used: the code of line {names}.")
     return ExtractedFiles(files={path: piece.text for path, piece in chosen.items()}, problems=tuple(problems))
+
+
+def _absent(path: str, around: Fence | None) -> str:
+    """What is told of a target that no block is. `around`: a block that has one for it in its text."""
+    if around is None:
+        return f"Your answer had no block for {path}: unchanged. Begin its fence with ```python {path}"
+    return f"In your answer, the block for {path} lies within {around.opening}: unchanged. Write it outside of any other block"
 
 
 def _whole(path: str, pieces: Sequence[Fence], interfaces: Sequence[str]) -> Fence:
@@ -84,7 +88,7 @@ def _target(path: str, targets: Sequence[str]) -> str:
 
 
 def _is_change(piece: Fence) -> bool:
-    return piece.is_diff or piece.text.startswith("<<<<<<<")
+    return piece.is_diff or piece.is_change
 
 
 def _is_python(piece: Fence) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from pytest_recode.agents.markdown import PYTHON, UnclearError, fences, without_thoughts
+from pytest_recode.agents.markdown import PYTHON, UnclearError, fences, without_any_thoughts
 from pytest_recode.agents.prompt_texts import fence_for
 from pytest_recode.agents.python_source import ends_in_a_string
 from pytest_recode.slots import laid, reindented
@@ -79,7 +79,6 @@ def how(brief: Brief, slot: Slot) -> str:
 def read(text: str, brief: Brief, slot: Slot, *, reindent: bool) -> SlotAnswer:
     """The file that results from an answer."""
     try:
-        text = without_thoughts(text)
         everything = fences(text)
     except UnclearError as unclear:
         return SlotAnswer(problems=(f"{unclear} The file is unchanged.",))
@@ -89,7 +88,8 @@ def read(text: str, brief: Brief, slot: Slot, *, reindent: bool) -> SlotAnswer:
             return SlotAnswer(problems=(_WHICH_END.format(begins=f" that begins in line {piece.line}"),))
     # The block that counts is the last one, and never an earlier draft because the last one was cut off.
     cut_off = pieces and not pieces[-1].closed
-    blocks = [piece.raw for piece in pieces] or _LOOSE.findall(text)  # deeper than Markdown allows, within a list
+    # Those of the expression are deeper than Markdown allows, within a list.
+    blocks = [piece.raw for piece in pieces] or _LOOSE.findall(without_any_thoughts(text))
     if cut_off or not blocks:
         why = (pieces[-1].unclosed,) if cut_off else ()
         unchanged = "Your answer has no whole block of code that begins with ```python: the file is unchanged."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_recode.agents.markdown import UnclearError, without_thoughts
+from pytest_recode.agents.markdown import UnclearError, without_any_thoughts
 from pytest_recode.models import Reply
 
 _FILTERED = "content_filter"
@@ -30,6 +30,6 @@ def unfinished(reply: Reply, *, nothing: str, shorter: str) -> str:
 def _is_reasoning(reply: Reply) -> bool:
     """Whether an answer at the limit of output has reasoning only. Some providers keep its text, and the answer is empty."""
     try:
-        return not reply.tool_calls and not without_thoughts(reply.text).strip()
+        return not reply.tool_calls and not without_any_thoughts(reply.text).strip()
     except UnclearError:  # thoughts in the text that do not end
         return True

@@ -46,6 +46,7 @@ def read(text: str, targets: tuple[str, ...] = ONE, interfaces: tuple[str, ...] 
         "**solver.py**\n```python\nx = 1\n```\nUse it:\n```python\nsolve(3)\n```",
         "```python solver.py\nx = 1\n```\nIn short:\n```python solver.py\ny = 1\n```",
         "<think>\n```python\nx = 0\n```\n</think>\n```python\nx = 1\n```",
+        "I try\n```python solver.py\nx = 0\n```\nNo.\n</think>\n```python\nx = 1\n```",
         "```python\nx = 1\n```\nRun it:\n```bash\npython solver.py\n```\nIt prints:\n```\n1\n```",
         "```python example.py\nx = 0\n```\n```python\nx = 1\n```",
         "```Python linenums\r\nx = 1\n```\r\n",
@@ -93,6 +94,12 @@ def test_code_may_hold_fences() -> None:
         ("```python solver.py\nx = '''\n```\n'''\ny = 2\n```\n", "a line of backticks is in one of its strings"),
         ("<think>\n```python\nx = 0\n```\n", "it holds nothing but thoughts"),
         ("```diff solver.py\n-x = 0\n+x = 1\n```", "no block for solver.py"),
+        ("```python solver.py\n<<<<< SEARCH\nx = 0\n=====\nx = 1\n>>>>> REPLACE\n```", "no block for solver.py"),
+        (
+            "````markdown\nHere it is:\n```python solver.py\nx = 1\n```\n````",
+            "the block for solver.py lies within the block that line 1 opens (```markdown): unchanged. Write it outside",
+        ),
+        ("````\n```python solver.py\nx = 1\n```\n````", "lies within the block that line 1 opens (```)"),
     ],
 )
 def test_an_answer_without_a_usable_block(text: str, problem: str) -> None:

@@ -65,6 +65,8 @@ def test_without_the_paper_nothing_speaks_of_it(open_walled: Open) -> None:
         f"```python\n{RIGHT}\n```",
         f"First:\n```python\nx = 0\n```\nBetter:\n```python\n{RIGHT}\n```\nIt gives\n```\n3\n```",
         f"```py\n{RIGHT}\n```",
+        f"Maybe\n```python\nx = 0\n</think>\n```\nNo.\n</think>\n```python\n{RIGHT}\n```",
+        f"Maybe\n     ```python\n     x = 0\n     ```\nNo.\n</think>\n     ```python\n{RIGHT}\n     ```",
         f"~~~python\n{RIGHT}\n~~~",
         f"1. So:\n\n     ```python\n{RIGHT}\n     ```",
         f"```python solver.py\n{RIGHT}\n```\n```bash\nls\n```",
