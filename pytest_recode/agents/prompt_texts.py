@@ -55,7 +55,7 @@ def system_text(*, native_tools: bool, command_seconds: float, target: str) -> s
     else:
         how = (
             f"{PARTS_ASKED} Give each a heading (`### Observation`), and below the last one the actions: fenced blocks, each with a first line as"
-            f" here. What you only show comes before them.\n\n{form(target)}"
+            f" here. Use no block for anything else.\n\n{form(target)}"
         )
     limit = f"Commands run in the workspace, for {command_seconds:g} s at most."
     return f"{ROLE}\n\n{how}\n\n{RULES.format(hand_in=hand_in_word(native_tools))} {limit}"

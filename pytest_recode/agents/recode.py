@@ -213,7 +213,7 @@ class ReCode:
         try:
             count = len(reply.tool_calls) if native else 0
             if isinstance(read, Step):
-                read = checked(read, workspace, calls=count)
+                read = checked(read, workspace, targets=searches.brief.targets, calls=count)
             alone = isinstance(read, Step) and [action.kind for action in read.actions] == ["submit"]
             hand_in = (
                 self._doubt(read, searches.brief, workspace, judged, last) if isinstance(read, Step) and alone else None
@@ -258,8 +258,8 @@ class ReCode:
                 if ok and action.kind in ("write", "edit"):
                     text += misplaced(path, searches.brief.targets)
                     entry.files[path] = action.kind == "write"
-            if number == len(read.actions) and action.kind != "submit":
-                text += "".join(f"\nNote: {note}" for note in (read.unsaved, read.note) if note)
+            if number == len(read.actions):
+                text += "".join(f"\nNote: {note}" for note in (read.unsaved, "" if last else read.note) if note)
             read_files.append(path if ok and action.kind == "read" else "")
             self._log("result", step, {"number": number, "kind": action.kind, "ok": ok, "text": text})
             results.append(result_text(action.kind, action.arguments, text))

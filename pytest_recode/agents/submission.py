@@ -18,8 +18,6 @@ def doubts(step: Step, brief: Brief, targets: Files, judged: Files, *, failed: i
     action of the answer, a command that did not succeed; 0 if there is none.
     """
     reasons: dict[str, str] = {}
-    if step.unsaved:
-        reasons["unsaved"] = step.unsaved
     if failed:
         reasons["failed"] = f"Action {failed} (`{step.actions[failed - 1].kind}`) failed."
     for path, data in targets.items():

@@ -17,8 +17,8 @@
 
     SUBMIT                          the last line
 
-What an answer shows or quotes stands before its first action. `read_text` has two outcomes: a Step in which every action and every text is
-as it was written, or a ProtocolError, and then nothing of the answer is done.
+`read_text` has two outcomes: a Step in which every action and every text is as it was written, or a ProtocolError, and then nothing of the
+answer is done. Code in a block that is no action stands before the actions; `step_checks` decides whether the answer is done.
 """
 
 from __future__ import annotations
@@ -29,15 +29,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from pytest_recode.agents.actions import MAX_ACTIONS, Action, ProtocolError, Step
 from pytest_recode.agents.arguments import action
 from pytest_recode.agents.forms import PARTS
-from pytest_recode.agents.markdown import PYTHON, Fence, TextLine, UnclearError, read
+from pytest_recode.agents.markdown import PYTHON, Fence, TextLine, UnclearError, read, within
 
 SHELLS = frozenset({"bash", "sh", "shell"})
 """Languages of a block that is a command."""
 SEARCH, BETWEEN, REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
 _SUBMIT = re.compile(r"\W{0,20}submit\W{0,20}", re.IGNORECASE)
+_WORD = re.compile(r"\bSUBMIT\b")
+_WRITTEN_CALL = re.compile(r"^\s*[\[{<]", re.MULTILINE)
 
 _FOUR = "If the text of a block holds a line of three backticks, use four for the block."
-HAND_IN = "To hand in, the word SUBMIT as the last line of the answer."
+HAND_IN = "To hand in, the word SUBMIT alone on the last line of the answer."
 ANY_FILE = "src/model.py"
 """The file of the examples where no target is known."""
 
@@ -87,10 +89,9 @@ def read_text(text: str, target: str = ANY_FILE) -> Step | ProtocolError:
     except UnclearError as unclear:
         return ProtocolError(text=f"{unclear} Nothing was done.")
     if not actions:
-        first = next((f" {_capital(part.opening)} is none." for part in parts if isinstance(part, Fence)), "")
-        return ProtocolError(
-            text=f"Your answer has no action.{f' {unsaved}' if unsaved else f'{first} A call in JSON or in tags is none.'} Nothing was done. Answer in this form:\n\n{form(target)}"
-        )
+        why = unsaved or next((_no_action(part) for part in parts if isinstance(part, Fence)), "") or call_note(text)
+        reasons = " ".join(filter(None, ["Your answer has no action.", why, _unheard(parts, actions)]))
+        return ProtocolError(text=f"{reasons} Nothing was done. Answer in this form:\n\n{form(target)}")
     if len(actions) > MAX_ACTIONS:
         return ProtocolError(
             text=f"Your answer has {len(actions)} actions; at most {MAX_ACTIONS} are done at once. Nothing was done. Leave some"
@@ -114,12 +115,16 @@ def beside_calls(text: str) -> tuple[dict[str, str], str]:
     except UnclearError:
         return {}, ""
     code = next((part for part in parts if isinstance(part, Fence) and _is_code(part)), None)
-    note = (
-        f"{_capital(code.opening)} is no tool call: no file has its code. Write it with `write` or `edit`."
-        if code
-        else ""
-    )
-    return _sections(parts), note
+    if code is None:
+        return _sections(parts), ""
+    path = f"`path` {code.path} and" if code.path else "its path and"
+    how = f"If it was meant for a file, call `write` with {path} this text, or `edit`."
+    return _sections(parts), f"{_capital(code.opening)} is no tool call: no file has its code. {how}"
+
+
+def call_note(text: str) -> str:
+    """What is told of a text that may hold a call; "" for others. To read it is the work of the model's server, and its operator's concern."""
+    return "A call that is written into the text, as JSON or in tags, is none." if _WRITTEN_CALL.search(text) else ""
 
 
 def _actions(parts: Sequence[Fence | TextLine], target: str) -> tuple[list[Action], str]:
@@ -134,8 +139,8 @@ def _actions(parts: Sequence[Fence | TextLine], target: str) -> tuple[list[Actio
         acts = list(_of_block(part))
         if actions and not acts:
             raise UnclearError(
-                f"It is unclear what is meant by {part.opening}: it follows an action, and is none. {_FOUR} What you"
-                " only show belongs before the first action. Send the answer again so."
+                f"It is unclear what is meant by {part.opening}: it follows an action, and is none. {_FOUR} Leave out"
+                " what you only show. Send the answer again so."
             )
         actions += acts
         unsaved = unsaved or (_unsaved(part, target) if not acts and _is_code(part) else "")
@@ -147,14 +152,19 @@ def _actions(parts: Sequence[Fence | TextLine], target: str) -> tuple[list[Actio
 
 def _of_block(block: Fence) -> Iterator[Action]:
     """The actions of a block, none if it only shows something. Raises UnclearError."""
+    word = block.language
     try:
         if _SUBMIT.fullmatch(block.text) or (block.info.lower() == "submit" and not block.text.strip()):
             yield Action(kind="submit")
-        elif block.info.lower() in SHELLS:
+        elif word in (*SHELLS, "search") and block.info.lower() != word:
+            raise ValueError(
+                f"a `{word}` block has nothing behind `{word}`. A block that writes a script is opened with its path alone"
+            )
+        elif word in SHELLS:
             yield action("run", {"command": block.text.removesuffix("\n")})
-        elif block.info.lower() == "search":
+        elif word == "search":
             yield action("search", {"query": block.text.strip()})
-        elif block.path and block.text.startswith("<<<<<<<"):
+        elif block.path and block.is_change:
             yield from _edits(block)
         elif block.path and not block.is_diff:
             yield action("write", {"path": block.path, "text": block.text})
@@ -181,18 +191,27 @@ def _edits(block: Fence) -> Iterator[Action]:
 
 
 def _unsaved(block: Fence, target: str) -> str:
-    how = f"To write it, open it with ```python {target}."
+    meant = "a change" if block.is_change else "the whole text of a file"
+    how = f"If it was meant as {meant}, open it with the file's path and nothing behind it, such as ```python {target}."
     if block.is_diff:
         how = f"A diff is not applied: write the change as lines between `{SEARCH}`, `{BETWEEN}` and `{REPLACE}`."
     return f"{_capital(block.opening)} is no action: no file has its code. {how}"
 
 
+def _no_action(block: Fence) -> str:
+    return f"{_capital(block.opening)} is none{', nor is a block within it' if within(block) else ''}."
+
+
 def _unheard(parts: Sequence[Fence | TextLine], actions: Sequence[Action]) -> str:
-    """A note where the word for handing in stands above other lines, so that it was not heard; "" otherwise."""
+    """A note where the word for handing in is a line above others, or part of a line behind the last block, so that it was not heard; ""
+    otherwise."""
     if any(each.kind == "submit" for each in actions):
         return ""
-    words = any(isinstance(part, TextLine) and part.text.strip(" *_`.#") == "SUBMIT" for part in parts)
-    return "SUBMIT is not the last line of your answer: the targets were not handed in." if words else ""
+    behind = max((at for at, part in enumerate(parts) if isinstance(part, Fence)), default=-1)
+    lines = ((at, part.text) for at, part in enumerate(parts) if isinstance(part, TextLine))
+    if not any(_WORD.search(line) if at > behind else line.strip(" *_`.#") == "SUBMIT" for at, line in lines):
+        return ""
+    return "SUBMIT is not alone on the last line of your answer: the targets were not handed in."
 
 
 def _capital(words: str) -> str:
@@ -200,7 +219,7 @@ def _capital(words: str) -> str:
 
 
 def _is_code(block: Fence) -> bool:
-    return block.language in PYTHON or block.is_diff
+    return block.language in PYTHON or block.is_diff or block.is_change
 
 
 def _sections(parts: Iterable[Fence | TextLine]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pytest_recode.agents.actions import MAX_ACTIONS, Action, ProtocolError, Step, arguments_of, of_the_whole
 from pytest_recode.agents.arguments import action
 from pytest_recode.agents.forms import FORMS, PARTS, Form
-from pytest_recode.agents.text_form import ANY_FILE, beside_calls, read_text
+from pytest_recode.agents.text_form import ANY_FILE, beside_calls, call_note, read_text
 from pytest_recode.agents.unfinished import unfinished
 from pytest_recode.models import Reply, Tool, ToolCall
 
@@ -34,10 +34,7 @@ def _tool(kind: str, form: Form) -> Tool:
 
 TOOLS: tuple[Tool, ...] = tuple(_tool(kind, form) for kind, form in FORMS.items())
 
-NO_CALL = (
-    f"Your answer calls no tool. Call one of: {', '.join(FORMS)}. A call that is written into the text, as JSON or in tags, is none; where it was"
-    " meant as a native call, the server of this model lacks a tool parser."
-)
+NO_CALL = f"Your answer calls no tool. Call one of: {', '.join(FORMS)}."
 
 
 def arguments_in(call: ToolCall) -> dict[str, object]:
@@ -50,6 +47,8 @@ def arguments_in(call: ToolCall) -> dict[str, object]:
         raise
     except ValueError as error:
         raise ValueError(f"are no JSON ({error})") from None
+    if isinstance(arguments, str):
+        raise ValueError("are a string that may hold JSON; give the object itself")
     if not isinstance(arguments, dict):
         raise ValueError("are no JSON object")
     return arguments
@@ -96,15 +95,16 @@ def from_reply(reply: Reply, *, native: bool = True, target: str = ANY_FILE) -> 
         return of_the_whole(early, called)
     if not native:
         return read_text(reply.text, target)
+    parts, unsaved = beside_calls(reply.text)
     if not called:
-        return ProtocolError(text=f"{NO_CALL} Nothing was done.")
+        why = unsaved or call_note(reply.text)
+        return ProtocolError(text=" ".join(filter(None, [NO_CALL, why, "Nothing was done."])))
     if called > MAX_ACTIONS:
         return of_the_whole(
             f"Your answer calls {called} tools; at most {MAX_ACTIONS} are called at once. Nothing was done. Leave some for the next answer.",
             called,
         )
     actions: list[Action] = []
-    parts, unsaved = beside_calls(reply.text)
     wrong: list[str] = []
     for call in reply.tool_calls:
         try:

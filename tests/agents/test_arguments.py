@@ -19,7 +19,7 @@ def read(workspace: SandboxWorkspace, act: Act, *, native: bool = True) -> Step 
     """An answer that writes `first.py` and then acts, read and checked as `recode` does."""
     reply = answer(FIRST, act, native=native)
     step = from_reply(acts(text=reply) if isinstance(reply, str) else reply, native=native)
-    return checked(step, workspace, calls=2 * native) if isinstance(step, Step) else step
+    return checked(step, workspace, targets=["solver.py"], calls=2 * native) if isinstance(step, Step) else step
 
 
 def done(workspace: SandboxWorkspace, kind: str, **arguments: object) -> ActionOutcome:
@@ -128,7 +128,7 @@ def test_each_call_that_cannot_be_used_gets_its_own_fault(open_walled: Open) -> 
     assert [fault[:25] for fault in error.calls] == ["`write` needs `text`. Not", "", "`timeout` must be a numbe"]
     step = from_reply(acts(outside, right, ("read", {"path": "/x.py"})))
     assert isinstance(step, Step), step
-    error = checked(step, open_walled(), calls=3)
+    error = checked(step, open_walled(), targets=["solver.py"], calls=3)
     assert isinstance(error, ProtocolError), error
     assert [fault[:25] for fault in error.calls] == ["`grep`: /usr is outside t", "", "`read`: /x.py is outside "]
     assert error.text == error.calls[0]

@@ -208,7 +208,7 @@ def test_messages_of_the_user_never_follow_each_other(open_walled: Open) -> None
         (Reply(text=SUBMIT, finish="content_filter"), "The provider's content filter ended your answer."),
         (
             f"Here it is:\n\n```python\n{RIGHT}```\n",
-            "is no action: no file has its code. To write it, open it with ```python solver.py. Nothing was done.",
+            "open it with the file's path and nothing behind it, such as ```python solver.py. Nothing was done.",
         ),
         ('{"tool": "read", "arguments": {"path": "solver.py"}}', "Your answer has no action"),
         (block(RIGHT, "/etc/passwd.py"), "/etc/passwd.py is outside the workspace"),

@@ -72,36 +72,61 @@ def test_the_targets_that_were_changed_are_listed(open_walled: Open) -> None:
     assert "Changed in this turn: solver.py." in held(played)[0]
 
 
-@pytest.mark.parametrize("native", [False, True])
-def test_code_that_no_action_wrote_is_not_handed_in_without_a_word(open_walled: Open, native: bool) -> None:
-    first = answer(("run", {"command": "ls"}), "submit", native=native, text=SHOWN)
-    write, alone = answer(("write", {"path": "solver.py", "text": NEW}), native=native), answer("submit", native=native)
-    played = Played(open_walled(), first, write, alone, steps=4)
-    assert played.turn() == (3, True)
-    assert "The block that line 3 opens (```python) is no " in held(played)[0]
+LOOK = ("run", {"command": "ls"})
+OTHER = ("write", {"path": "lib/helpers.py", "text": "x = 1\n"})
 
 
 @pytest.mark.parametrize("native", [False, True])
-def test_code_beside_a_lone_hand_in_is_asked_about(open_walled: Open, native: bool) -> None:
-    alone = answer("submit", native=native)
-    played = Played(
-        open_walled(), answer(WRITE, native=native), answer("submit", native=native, text=SHOWN), alone, steps=3
-    )
-    assert played.turn() == (2, True)
-    assert played.move.asked_again == 1
-    assert "Not handed in yet. The block that line 3 opens (```python) is no " in played.prompt()
+@pytest.mark.parametrize("others", [["submit"], [LOOK], [LOOK, "submit"], [OTHER, "submit"]], ids=str)
+def test_code_that_is_no_action_is_asked_about_unless_a_target_is_written(
+    open_walled: Open, others: list[Act], native: bool
+) -> None:
+    """Up to three times in a row, whatever else the answer says: with the hand-in, the turn would be lost."""
+    lost = answer(*others, native=native, text=SHOWN)
+    played = Played(open_walled(), lost, lost, lost, answer(WRITE, "submit", native=native), steps=1)
+    assert played.turn() == (1, True)
+    assert (played.move.unparsed, played.move.asked_again) == (3, 3)
+    assert "The block that line 3 opens (```python) is no " in played.prompt()
+    assert "Nothing was done. Leave out code that you only show." in played.prompt()
+    assert [line["kind"] for line in played.log.of("action")] == ["write"]
 
 
 @pytest.mark.parametrize("native", [False, True])
-def test_code_that_no_action_has_is_noted_where_nothing_is_handed_in(open_walled: Open, native: bool) -> None:
-    look = answer(("run", {"command": "ls"}), ("run", {"command": "pwd"}), native=native, text=SHOWN)
-    played = Played(open_walled(), look, steps=1)
+def test_the_fourth_time_that_code_is_lost_is_a_step(open_walled: Open, native: bool) -> None:
+    lost = answer("submit", native=native, text=SHOWN)
+    played = Played(open_walled(), *[lost] * 4, steps=1)
     assert played.turn() == (1, False)
-    first, last = played.results()
-    assert "Note:" not in first
-    how = "Write it with `write` or `edit`." if native else "To write it, open it with ```python solver.py."
-    assert "\nNote: The block that line 3 opens (```python) is no " in last
-    assert last.endswith(f": no file has its code. {how}")
+    assert (played.move.unparsed, played.move.asked_again) == (4, 3)
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize("write", [WRITE, ("write", {"path": "./solver.py", "text": RIGHT})], ids=["path", "./path"])
+def test_code_that_is_shown_above_a_written_target_holds_nothing(open_walled: Open, write: Act, native: bool) -> None:
+    """It costs no step, and replaces no file by an excerpt: what to do is said for one case."""
+    played = Played(open_walled(), answer(write, "submit", native=native, text=SHOWN), steps=3)
+    assert played.turn() == (1, True)
+    assert played.move.unparsed == 0
+    note = played.results()[-1].removeprefix("The targets are handed in.\nNote: ")
+    assert note.startswith("The block that line 3 opens (```python) is no ")
+    assert "If it was meant " in note
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        "```diff solver.py\n-x\n+y\n```",
+        "solver.py\n```python\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n```",
+        "solver.py\n```\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n```",
+        f"```python solver.py (complete)\n{RIGHT}```",
+    ],
+    ids=["diff", "path above", "path above a bare fence", "word behind the path"],
+)
+def test_a_change_in_another_form_does_not_end_the_turn(open_walled: Open, lost: str) -> None:
+    played = Played(open_walled(), f"{lost}\n\n{SUBMIT}", f"{block(RIGHT)}\n{SUBMIT}", steps=3)
+    assert played.turn() == (1, True)
+    assert (played.move.unparsed, played.move.asked_again) == (1, 1)
+    assert "is no action: no file has its code." in played.prompt()
+    assert played.workspace.targets() == {"solver.py": RIGHT.encode()}
 
 
 BROKEN = ("write", {"path": "solver.py", "text": "def solve(x:\n"})
@@ -144,21 +169,17 @@ def test_a_submit_waits_once_for_each_reason(open_walled: Open) -> None:
     assert played.move.asked_again == 1
 
 
-@pytest.mark.parametrize("steps", [1, 3])
-def test_code_that_is_lost_with_a_hand_in_is_told_of(open_walled: Open, steps: int) -> None:
-    lost = "```diff\n-x\n+y\n```\nSUBMIT"
-    played = Played(open_walled(), lost, lost, steps=steps)
-    assert played.turn() == (1, True)
-    assert played.results()[-1].startswith(
-        "The targets are handed in. Note: The block that line 1 opens (```diff) is no action:"
+@pytest.mark.parametrize(
+    "end", [f"{SUBMIT}\n{shell('ls')}", f"{shell('ls')}\nAction: SUBMIT", f"{shell('ls')}\nSUBMIT<|im_end|>"]
+)
+def test_the_word_for_handing_in_counts_as_the_last_line_alone(open_walled: Open, end: str) -> None:
+    played = Played(open_walled(), end, f"{block(RIGHT)}\n{end}", steps=2)
+    assert played.turn() == (2, False)
+    first, *last = played.results()
+    assert first.endswith(
+        "\nNote: SUBMIT is not alone on the last line of your answer: the targets were not handed in."
     )
-    assert "A diff is not applied: write the change as lines between `<<<<<<< SEARCH`" in played.results()[-1]
-
-
-def test_the_word_for_handing_in_counts_as_the_last_line_alone(open_walled: Open) -> None:
-    played = Played(open_walled(), f"{SUBMIT}\n{shell('ls')}", steps=1)
-    assert played.turn() == (1, False)
-    assert "Note: SUBMIT is not the last line of your answer: the targets were not handed in." in played.results()[0]
+    assert not any("Note:" in text for text in last), "after the last step they are handed in"
 
 
 @pytest.mark.parametrize("native", [False, True])

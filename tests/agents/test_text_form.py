@@ -99,7 +99,7 @@ def test_what_is_rendered_is_read_as_it_was(actions: list[Action], submits: bool
         texts = [act.arguments.get(name, "") for name in ("text", "command", "query")]
         if any(text.strip().strip(string.punctuation).strip() in words for text in texts if text):
             return  # a block that consists of the word is a hand-in
-        if act.kind == "write" and act.arguments["text"].startswith("<<<<<<<"):
+        if act.kind == "write" and "<<<<<" in act.arguments["text"]:
             return
     step = Step(observation="a", planning="b", actions=(*actions, *([Action(kind="submit")] if submits else [])))
     assert read_text(render(step)) == step
@@ -135,7 +135,17 @@ SEARCH = "<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n"
     ("answer", "phrases"),
     [
         ("", ["Your answer was empty.", "```python src/model.py", "SUBMIT"]),
-        ("I cannot help.", ["Your answer has no action.", "```bash"]),
+        ("I cannot help.", ["Your answer has no action. Nothing was done. Answer in this form:", "```bash"]),
+        ("Action: SUBMIT", ["no action. SUBMIT is not alone on the last line of your answer"]),
+        ("````markdown\n```python a.py\nx\n```\n````", ["(```markdown) is none, nor is a block within it."]),
+        ("```text\nx\n```", ["The block that line 1 opens (```text) is none. Nothing was done."]),
+        ("```search a.py\nsolve\n```", ["a `search` block has nothing behind `search`.", "Nothing was done."]),
+        ("```bash a.py\nls\n```", ["a `bash` block has nothing behind `bash`.", "path alone"]),
+        ("```sh:run.sh\nls\n```", ["a `sh` block has nothing behind `sh`."]),
+        ("```shell title=a\nls\n```", ["a `shell` block has nothing behind `shell`."]),
+        ("```python a.py\n<<<<< SEARCH\nx\n=====\ny\n>>>>> REPLACE\n```", ["`<<<<<<< SEARCH`", "Nothing was done."]),
+        (f"```python a.py\n# the change\n{SEARCH}```", ["nothing before, between or behind"]),
+        (f"```python\n{SEARCH}```", ["If it was meant as a change, open it with the file's path"]),
         (
             "```python\nx = 1\n```",
             ["no action", "The block that line 1 opens (```python) is no action: no file has its code"],
@@ -151,8 +161,9 @@ SEARCH = "<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n"
         ("```diff a.py\n-x\n+y\n```", ["no action"]),
         ("<think>\n```bash\nls\n```", ["nothing but thoughts"]),
         ("```bash\nls\n```\n" * 9, ["9 actions; at most 8"]),
-        ('{"action": "submit"}', ["no action"]),
-        ("<tool_call>submit</tool_call>\nDone.", ["no action"]),
+        ('{"action": "submit"}', ["no action. A call that is written into the text, as JSON or in tags, is none."]),
+        ("<tool_call>submit</tool_call>\nDone.", ["no action. A call that is written into the text"]),
+        ("a</think>\nb\n</thinking>\n```bash\nls\n```", ["unclear where your thoughts end"]),
         ("```bash\nls\0\n```", ["null character"]),
         ("x" * (MAX_ANSWER + 1), ["at most 1000000 are read"]),
     ],
@@ -212,6 +223,26 @@ def test_the_file_of_a_block(info: str, path: str) -> None:
     assert fence.path == path
 
 
+@pytest.mark.parametrize(
+    "end", ["</think>", "So I look.</think>", "</thinking>", "The tag `</think>` is next.\n</think>"]
+)
+def test_thoughts_that_began_in_the_prompt_are_left_out(end: str) -> None:
+    """Their opening tag is part of the prompt in the templates of some models."""
+    text = 'END = """\n</think>\n"""\n'
+    step = read_text(
+        f"Maybe:\n```bash\nrm -r .\n```\n```python\nx = 1\n```\n{end}\n\nI write.\n```python a.py\n{text}```"
+    )
+    assert isinstance(step, Step)
+    assert (step.reflection, step.unsaved) == ("I write.", "")
+    assert [act.arguments for act in step.actions] == [{"path": "a.py", "text": text}]
+
+
+def test_a_line_keeps_its_number_behind_thoughts() -> None:
+    read = read_text("Hm.\n</think>\n```python\nx = 1\n```")
+    assert isinstance(read, ProtocolError)
+    assert "The block that line 3 opens" in read.text
+
+
 def test_the_parts_of_a_step() -> None:
     answer = "Before.\n### Observation\nO\n## **Reflection:**\nR\n### Planning\nP\n\n```bash\nls\n```\n\nSUBMIT"
     read = read_text(answer)
@@ -225,6 +256,7 @@ def test_code_that_no_action_has_is_named() -> None:
     assert read.unsaved.startswith("The block that line 2 opens (```python) is no action: no file has its code.")
     assert beside_calls("```\noutput\n```")[1] == ""
     assert beside_calls("```diff\n+x\n```")[1] != ""
+    assert "call `write` with `path` a.py and this text" in beside_calls("```python a.py\nx\n```")[1]
 
 
 @pytest.mark.slow

@@ -100,6 +100,21 @@ def test_a_text_without_a_call_cannot_be_used(text: str) -> None:
     assert read.calls == ()
 
 
+def test_a_file_in_the_text_beside_no_call_is_told_to_be_none() -> None:
+    read = from_reply(Reply(text=f"I write it.\n\n```python solver.py\n{RIGHT}```\n\nDone!"))
+    assert isinstance(read, ProtocolError)
+    assert "The block that line 3 opens (```python solver.py) is no tool call: no file has its code." in read.text
+    assert "call `write` with `path` solver.py and this text" in read.text
+    assert "JSON" not in read.text
+
+
+def test_a_call_in_the_text_is_told_to_be_none() -> None:
+    read = from_reply(Reply(text='I look.\n<tool_call>{"name": "list"}</tool_call>'))
+    assert isinstance(read, ProtocolError)
+    assert "A call that is written into the text, as JSON or in tags, is none." in read.text
+    assert "server" not in read.text, "which is the business of who runs it"
+
+
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
@@ -108,6 +123,10 @@ def test_a_text_without_a_call_cannot_be_used(text: str) -> None:
         (calls(("read", '{"path": "a"} {}')), "The arguments of `read` are no JSON ("),
         (calls(("read", '{"path": "a"')), "The arguments of `read` are no JSON ("),
         (calls(("read", '["a"]')), "The arguments of `read` are no JSON object. Nothing was done."),
+        (
+            calls(("read", json.dumps('{"path": "a"}'))),
+            "The arguments of `read` are a string that may hold JSON; give the",
+        ),
         (calls(("read", "null")), "The arguments of `read` are no JSON object. Nothing was done."),
         (calls(("read", "[" * 100_000)), "The arguments of `read` are nested too deeply."),
         (calls(("read", "1" * 10_000)), "The arguments of `read` are no JSON ("),

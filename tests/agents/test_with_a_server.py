@@ -64,6 +64,39 @@ def test_thoughts_are_recorded_and_not_acted_on(
     assert log.of("step")[0]["thoughts"].strip() == thought
 
 
+@pytest.mark.parametrize(
+    ("kind", "answer"),
+    [(recode.KIND, TEXT), (one_shot.KIND, f"```python solver.py\n{RIGHT}```")],
+    ids=["recode", "one-shot"],
+)
+def test_thoughts_whose_opening_tag_is_in_the_prompt_are_not_acted_on(
+    chat_server: Serve, open_walled: Open, kind: AgentKind, answer: str
+) -> None:
+    thought = "Maybe:\n```bash\ntouch lib/thought\n```\n```python solver.py\nx = 0\n```\nNo."
+    server, workspace = chat_server([say(f"{thought}\n</think>\n\n{answer}")]), open_walled()
+    kind.make(a_context(model(server, tools=False))).act(a_brief(), None, workspace)
+    assert workspace.targets() == {"solver.py": RIGHT.encode()}
+    assert "lib/thought" not in workspace.list()
+
+
+def test_changes_in_other_forms_neither_end_the_turn_nor_cost_a_step(chat_server: Serve, open_walled: Open) -> None:
+    change = "<<<<<<< SEARCH\n    raise NotImplementedError\n=======\n    return 2 * x\n>>>>>>> REPLACE\n"
+    answers = [
+        "```diff solver.py\n-    raise NotImplementedError\n+    return 2 * x\n```\n\nSUBMIT",
+        f"solver.py\n```python\n{change}```\n\nSUBMIT",
+        "```search solver.py\nsolve\n```",
+        f"It is:\n```python\nreturn x\n```\n```python solver.py\n{change}```\n\nSUBMIT",
+    ]
+    server, workspace = chat_server([say(each) for each in answers]), open_walled()
+    move = recode.KIND.make(a_context(model(server, tools=False), steps=2)).act(a_brief(), None, workspace)
+    assert (move.steps, move.submitted, move.unparsed, move.asked_again) == (1, True, 3, 3)
+    assert workspace.targets() == {"solver.py": RIGHT.encode()}
+    diff, above, words = (request.prompt.rpartition("This answer cost no step")[2] for request in server.requests[1:])
+    assert "A diff is not applied: write the change as lines between `<<<<<<< SEARCH`" in diff
+    assert "If it was meant as a change, open it with the file's path" in above
+    assert "a `search` block has nothing behind `search`" in words
+
+
 EARLY = {
     "content filter": (say(TEXT, finish="content_filter"), "The provider's content filter ended your answer."),
     "cut off": (say(TEXT, finish="length"), "Your answer was cut off at the model's limit of output."),
