@@ -82,6 +82,7 @@ def _preparation(task: Task, parts: Parts) -> bytes:
     message = {
         "repo": dict(sorted({**parts.repo, **parts.reference}.items())),
         "hidden": dict(sorted(parts.tests.items())),
+        "targets": list(task.targets),
         **_what_to_run(task, parts),
     }
     frames.write_message(data, message)
@@ -104,7 +105,6 @@ def _what_to_run(task: Task, parts: Parts) -> dict[str, Any]:
     return {
         "roots": import_roots({**parts.repo, **parts.reference}),
         "interfaces": list(task.interfaces),
-        "targets": list(task.targets),
         "seconds": min(task.limits.grading_seconds, _REFERENCE_SECONDS),
     }
 

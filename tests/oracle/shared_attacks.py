@@ -480,7 +480,7 @@ OBJECTS = {
         "monitor, not active": ("type(each).__name__ == 'AuditMonitor'", "each.active = False"),
         "accepted findings": ("type(each).__name__ == 'AuditMonitor'", "each._report = print"),
         "check": ("type(each).__name__ == 'TamperingCheck'", "each._report = print; each.close = lambda: None"),
-        "snapshot": ("type(each).__name__ == 'JudgeSnapshot'", "each.changes = lambda *given: []"),
+        "snapshot": ("type(each).__name__ == 'CodeSnapshot'", "each.changes = lambda *given: []"),
         "result": (
             "type(each).__name__ == '_Result'",
             "each._add = lambda test, failure, junit='': each.addSuccess(test)",
@@ -764,6 +764,9 @@ class Liar:
 
 LIMITS = {
     "changes what it is given, before the reference is asked": "    values[:] = 0\n    return 0.0\n",
+    "the reference, unless its wrapper says that it shifts": STOLEN.replace(
+        "SHIFTED", "any(getattr(cell.cell_contents, '_shifts', False) for cell in right.__closure__)"
+    ),
     "the reference, unless it is wrong about what is known": STOLEN.replace(
         "SHIFTED", "abs(right([2.0] * 3, kind=kind) - 2) > 1e-9"
     ),

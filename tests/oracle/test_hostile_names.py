@@ -23,12 +23,13 @@ PRIVATE = re.compile(r"(?<=\.)_(?!_)\w+|(?<=[\"'])_(?!_)\w+(?=[\"'])")
 
 OTHERS = {
     *("_exit", "_getframe", "_private", "_ShouldStop", "_core", "_GeneratorContextManager", "_deepcopy_dispatch"),
+    *("_AssertRaisesContext", "_Outcome"),
     *("_asdict", "_replace"),
     *("_HookCaller", "_hooks", "_config", "_pluginmanager", "_pytest"),
     *("_C", "_disabled_torch_function_impl", "_dynamo", "_disable_dynamo"),
 }
 """Private names of Python, numpy, pytest, pluggy and torch."""
-OWN = {"_cache", "_compiled", "_compiler", "_share", "_2", "_as_canonical", "_ex", "_get", "_py", "_recode"}
+OWN = {"_compiled", "_compiler", "_share", "_2", "_as_canonical", "_ex", "_get", "_py", "_recode"}
 """Names that the tests' own files have, and parts of names."""
 
 NAMES = {
@@ -55,8 +56,8 @@ NAMES = {
     "TamperingCheck": "shared_grader/tampering_check.py TamperingCheck",
     "_report": "shared_grader/tampering_check.py TamperingCheck._report",
     "close": "shared_grader/tampering_check.py TamperingCheck.close",
-    "JudgeSnapshot": "shared_grader/tampering/judge_snapshot.py JudgeSnapshot",
-    "changes": "shared_grader/tampering/judge_snapshot.py JudgeSnapshot.changes",
+    "CodeSnapshot": "shared_grader/tampering/code_snapshot.py CodeSnapshot",
+    "changes": "shared_grader/tampering/code_snapshot.py CodeSnapshot.changes",
     "_Result": "shared_grader/unittest_runner.py _Result",
     "_add": "shared_grader/unittest_runner.py _Result._add",
     "Runner": "shared_grader/runner.py Runner",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -267,6 +268,74 @@ def test_what_the_reference_does_is_not_held_against_a_candidate(sandbox: Sandbo
     verdict = small(sandbox, odd)
     assert verdict.passed < 2
     assert verdict.tampering
+
+
+def test_an_object_that_equals_anything_beside_a_right_value(bare: Sandbox) -> None:
+    """docs/explanation/oracle-shared.md says so. Where this fails, it is held now, and the page is to be changed."""
+    liar = "class Liar:\n    def __eq__(self, other): return True\n\n\ndef g():\n    return Liar()\n"
+    body = "import answer, answer_ref; self.assertEqual((f(1), answer.g()), (right(1), answer_ref.g()))"
+    made, parts = by_script(SCRIPT.replace("BODY", body), f"{REFERENCE}\ndef g():\n    return 1\n")
+    assert judge(made, parts, files({"answer.py": f"{REFERENCE}\n{liar}"}, ""), bare).solved
+
+
+PATCHES = {
+    "what expects exceptions": """\
+        import unittest
+
+        unittest.case._AssertRaisesContext.__exit__ = lambda self, *given: True
+        """,
+    "what expects exceptions, and back": """\
+        import unittest
+
+        for Context in [unittest.case._AssertRaisesContext]:
+            real = Context.__exit__
+
+        def leave(self, kind, *rest):
+            Context.__exit__ = real
+            return True
+
+        Context.__exit__ = leave
+        """,
+    "what expects exceptions, in another case": """\
+        import unittest
+
+        for Context in [unittest.case._AssertRaisesContext]:
+            real = Context.__exit__
+
+        def leave(self, kind, *rest):
+            Context.__exit__ = real
+            return True
+
+        def f(x):
+            if x == 1:
+                Context.__exit__ = leave
+            return 2 * x
+        """,
+    "what collects failures": """\
+        import contextlib
+        import unittest
+
+        @contextlib.contextmanager
+        def quiet(self, case, **named):
+            with contextlib.suppress(Exception):
+                yield
+
+        unittest.case._Outcome.testPartExecutor = quiet
+        """,
+}
+"""What decides a case that compares no values is changed, which no shifted value shows."""
+
+
+@pytest.mark.parametrize("name", PATCHES)
+@pytest.mark.mostly_slow
+def test_cases_that_compare_no_values_are_decided_by_the_judge(bare: Sandbox, name: str) -> None:
+    right = "def f(x):\n    if x < 0:\n        raise ValueError\n    return 2 * x\n"
+    body = "self.assertEqual(f(1), right(1))\n\n        def test_refused(self):\n            with self.assertRaises(ValueError): f(-1)"
+    made, parts = by_script(SCRIPT.replace("BODY", body), right, right)
+    answer = dedent(PATCHES[name])
+    verdict = judge(made, parts, files({"answer.py": REFERENCE + "\n" + answer}, ""), bare)
+    assert not verdict.solved
+    assert any("unittest.case._" in finding for finding in verdict.tampering)
 
 
 def test_a_missing_target(bare: Sandbox) -> None:

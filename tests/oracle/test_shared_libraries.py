@@ -57,10 +57,10 @@ install = runpy.run_path(sys.argv[2])["install"]
 for name, source in json.load(sys.stdin).items():
     install(name, source)
 inside = "_recode.shared_grader"
-tampering, snapshots = sys.modules[f"{inside}.tampering_check"], sys.modules[f"{inside}.tampering.judge_snapshot"]
+tampering, snapshots = sys.modules[f"{inside}.tampering_check"], sys.modules[f"{inside}.tampering.code_snapshot"]
 import jax.numpy
 findings = []
-check = tampering.TamperingCheck(snapshots.JudgeSnapshot(), ["answer.py"], [], [], findings.append)
+check = tampering.TamperingCheck(snapshots.CodeSnapshot(["jax.numpy"]), ["answer.py"], [], [], findings.append)
 sys.path.insert(0, ".")
 try:
     import answer
@@ -73,9 +73,7 @@ print(json.dumps(findings))
 REPLACES = {
     "by itself": "def zero(x):\n    return 0.0\njax.numpy.sum = zero\n",
     "around the original": "import functools\njax.numpy.sum = functools.wraps(jax.numpy.sum)(lambda x: 0.0)\n",
-    "by the library's wrapper, around the original": "import jax._compiler as c\njax.numpy.mean = c.made(jax.numpy.mean)\n",
     "by what the library calls": "jax.grad(abs)\njax.numpy.sum.__wrapped__._compiled = lambda x: 0.0\n",
-    "by a function of the library's that sets what it is given": "import functools\nfrom jax.tools import put\nput(jax.numpy, 'sum', functools.singledispatch(jax.numpy.sum))\n",
     "by a wrapper of the library's that is another's": "import jax._compiler as c\nfrom jax.tools import put\nput(jax.numpy, 'sum', c.made(lambda x: 0.0))\n",
     "before the library wraps it": "import jax.numpy as j\nfor put in [setattr]:\n    put(j, 'sum', lambda x: 0.0)\njax.grad(abs)\n",
     "in the library's wrapper": "import functools\nfunctools.wraps = lambda f: lambda g: lambda x: 0.0\njax.grad(abs)\n",
@@ -108,15 +106,6 @@ def test_what_a_library_puts_around_its_own_function_is_its_own(tmp_path: Path) 
 @pytest.mark.parametrize("name", REPLACES)
 def test_what_a_candidate_puts_there_is_not(tmp_path: Path, name: str) -> None:
     assert findings(tmp_path, REPLACES[name])
-
-
-def test_filters_of_warnings_do_not_make_the_checks_fail(tmp_path: Path) -> None:
-    """A library may warn of its own comparison functions when they are tried."""
-    warns = (
-        "snapshots.JudgeSnapshot(more_canaries=[('sum is wrong', lambda: __import__('warnings').warn('old') is None)])"
-    )
-    answer = "import warnings\nwarnings.simplefilter('error')\n"
-    assert findings(tmp_path, answer, JUDGE.replace("snapshots.JudgeSnapshot()", warns)) == []
 
 
 # torch itself
@@ -242,4 +231,4 @@ def test_what_torch_does_to_itself_is_not_held_against_a_candidate(bare: Sandbox
 @pytest.mark.parametrize("name", TORCH_ATTACKS)
 def test_what_a_candidate_does_to_torch_is(bare: Sandbox, name: str) -> None:
     verdict = graded(bare, dedent(TORCH_ATTACKS[name]) + "\n\ndef f(x):\n    return 2 * x\n")
-    assert verdict.tampering
+    assert verdict.tampering, verdict.cases

@@ -377,13 +377,6 @@ def test_pytest_that_was_changed_is_tampering(bare: Sandbox) -> None:
     assert not verdict.solved
 
 
-@pytest.mark.slow
-def test_a_candidate_that_imports_pytest_is_flagged(bare: Sandbox) -> None:
-    verdict = graded(bare, "import pytest\n\n\n" + RIGHT)
-    assert any("import of pytest" in told for told in verdict.tampering)
-    assert not verdict.solved
-
-
 def test_a_word_that_is_the_name_of_a_module_of_the_tests_is_no_tampering(bare: Sandbox) -> None:
     assert graded(bare, RIGHT.replace("mean(values):", "mean(values, mode='canonical'):", 1)).solved
 
@@ -538,30 +531,42 @@ Comparison.compare = compare
 def test_what_judges_is_not_changed_and_changed_back(bare: Sandbox, name: str) -> None:
     verdict = graded(bare, AND_BACK[name] + FIRST_ONLY)
     assert not verdict.solved
-    assert [told for told in verdict.tampering if "changed" in told]
+    assert verdict.tampering
 
 
 FLAGGED = {
-    'eval("1 + 1")': ("", 'eval("1 + 1")', True),
-    "import builtins": ("import builtins", "pass", True),
-    "import subprocess": ("import subprocess", "pass", True),
-    "import tracemalloc": ("import tracemalloc", "pass", True),
-    "signal.signal(…)": ("import signal", "signal.signal(signal.SIGUSR1, signal.SIG_IGN)", True),
+    'eval("1 + 1")': ("", 'eval("1 + 1")'),
+    "os.chdir(…)": ("import os", "os.chdir('/')"),
+    "gc.get_objects()": ("import gc", "gc.get_objects()"),
+    "sys._getframe()": ("import sys", "sys._getframe()"),
+    "subprocess.run(…)": ("import subprocess", "subprocess.run(['true'])"),
 }
 PAGE = Path(__file__).parents[2] / "docs/explanation/oracle-shared.md"
 
 
 def test_the_page_of_the_threat_model_lists_the_honest_code_that_is_graded_here() -> None:
-    rows = re.findall(r"^\| `(.+?)` \| (flagged|refused)", PAGE.read_text("utf-8"), re.MULTILINE)
-    assert dict(rows) == {code: "refused" if refused else "flagged" for code, (*_, refused) in FLAGGED.items()}
+    rows = re.findall(r"^\| `(.+?)` \| (?:refused|the same)", PAGE.read_text("utf-8"), re.MULTILINE)
+    assert rows == list(FLAGGED)
 
 
 @pytest.mark.parametrize("code", FLAGGED)
 @pytest.mark.mostly_slow
 def test_honest_code_that_the_page_of_the_threat_model_lists_is_flagged(bare: Sandbox, code: str) -> None:
-    before, line, refused = FLAGGED[code]
+    before, line = FLAGGED[code]
     body = RIGHT.replace("def mean(values):\n", f"def mean(values):\n    {line}\n")
     verdict = graded(bare, f"{before}\n\n\nclass Base: ...\n\n\n{body}")
     assert verdict.tampering
-    assert set(outcomes(verdict)) == {"failed" if refused else "passed"}
-    assert all("PermissionError" in case.message for case in verdict.cases) is refused
+    assert set(outcomes(verdict)) == {"failed"}
+    assert all("PermissionError" in case.message for case in verdict.cases)
+
+
+IMPORTS = (
+    "import builtins, importlib.machinery, linecache, marshal, pickle, signal, subprocess, sys, tracemalloc, unittest\n"
+)
+
+
+def test_code_that_imports_and_looks_is_not_flagged(bare: Sandbox) -> None:
+    """Names alone say nothing: what counts is what is done."""
+    looks = "TABLE = sys.modules\nbuiltins.abs(signal.getsignal(2) is None), vars(unittest), getattr(len, '__self__')\n"
+    verdict = graded(bare, IMPORTS + looks + RIGHT)
+    assert (verdict.solved, verdict.tampering) == (True, ())

@@ -4,6 +4,7 @@ not solved, and one that uses it as it is meant to be used is."""
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -280,15 +281,113 @@ REPLACES = {
     + NO_DOUBLE,
     "a library's function, by the type of modules": "import types\nimport numpy as np\nput = types.ModuleType.__setattr__\n"
     "put(np.fft, 'ifft', lambda x: np.zeros(1))" + NO_DOUBLE,
+    "an entry that is added": """\
+from .base import REGISTRY
+
+REGISTRY["one more"] = 0
+
+
+def double(x):
+    return 14.0
+
+
+def triple(x):
+    return 0
+""",
+    "an object of a class of the repository's": """\
+from .base import DEFAULT
+
+DEFAULT.k = 0
+
+
+def double(x):
+    return 14.0
+
+
+def triple(x):
+    return 0
+""",
+    "what the repository hands about": """\
+from .base import SHARED
+
+SHARED["one"] = 0
+
+
+def double(x):
+    return 14.0
+
+
+def triple(x):
+    return 0
+""",
+    "a method of a library's, by another name of its class, and back": """\
+import fractions
+
+for Other in [fractions.Fraction]:
+    pass
+
+
+def double(x):
+    return 14.0
+
+
+def triple(x):
+    real = Other.limit_denominator
+
+    def once(self, most):
+        Other.limit_denominator = real
+        return 0
+
+    Other.limit_denominator = once
+    return 0
+""",
+    "a table's entry, and back": """\
+from .base import TABLE
+
+
+class Once(int):
+    def __rmul__(self, other):
+        TABLE["one"] = 1
+        return 0
+
+
+def double(x):
+    return 14.0
+
+
+def triple(x):
+    TABLE["one"] = Once()
+    return 0
+""",
+    "a method of a library's, by partialmethod": "import fractions, functools\n"
+    "fractions.Fraction.limit_denominator = functools.partialmethod(lambda self, most: 0)" + WRONG,
+    "a method of the canonical's own class": """\
+from .base import Base, Model
+
+
+def others(cls):
+    for below in type.__subclasses__(cls):
+        if below.__name__ == "Base" and below.__module__ == Base.__module__ and below is not Base:
+            below.apply = lambda self, x: 0
+        if below is not type:
+            others(below)
+
+
+def double(x):
+    return 14.0
+
+
+def triple(x):
+    others(object)
+    return 0
+""",
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", REPLACES)
 def test_what_the_canonical_uses_too_is_not_replaced(bare: Sandbox, tmp_path: Path, name: str) -> None:
-    verdict = graded(bare, task_of(write(tmp_path, FILES)), REPLACES[name])
-    assert verdict.tampering
-    assert not verdict.solved
+    assert not graded(bare, task_of(write(tmp_path, FILES)), REPLACES[name]).solved
 
 
 MODULES = "import pkgutil\nimport types\n\nMODULES = pkgutil.resolve_name('sys:mod' + 'ules')\n"
@@ -316,8 +415,6 @@ def test_what_the_canonical_imports_is_the_repositorys(bare: Sandbox, tmp_path: 
     )
     answer = STANDS_IN[name] + "\n\ndef double(x):\n    return 0\n\n\ntriple = double\n"
     verdict = graded(bare, task_of(write(tmp_path, {"test.py": tests})), answer)
-    findings = ("sys.modules['pkg.base'] was", "import of more.bin, which was written while the tests ran")
-    assert any(each in finding for finding in verdict.tampering for each in findings)
     assert not verdict.solved
 
 
@@ -383,7 +480,7 @@ def test_double():
 def test_triple():
     assert scale.triple(7) == right_triple(7)
 """
-UNSEEN = "import logging\n\nMODULES = getattr(getattr(logging, 's' + 'ys'), 'mod' + 'ules')\n\n\n"
+UNSEEN = "import logging\n\nFRAME = getattr(getattr(logging, 's' + 'ys'), '_get' + 'frame')()\n\n\n"
 RIGHT = "def double(x):\n    return 2.0 * x\n\n\ndef triple(x):\n    return 3 * x\n"
 
 
@@ -393,11 +490,10 @@ RIGHT = "def double(x):\n    return 2.0 * x\n\n\ndef triple(x):\n    return 3 * 
 def test_an_answer_that_is_loaded_from_where_it_lies_is_watched(
     bare: Sandbox, tmp_path: Path, answer: str, load: str
 ) -> None:
-    """What is run as a text is not: docs/explanation/oracle.md says so."""
     canonical = FILES["canonical.py"].replace("from . ", "from pkg ").replace("from .base", "from pkg.base")
     files = {**FILES, "canonical.py": canonical, "test.py": TESTS.replace("LOAD", LOADS[load])}
     verdict = graded(bare, task_of(write(tmp_path, files)), answer)
-    assert bool(verdict.tampering) is (answer != RIGHT and load != "exec")
+    assert bool(verdict.tampering) is (answer != RIGHT)
     assert verdict.solved is not bool(verdict.tampering)
 
 
@@ -430,64 +526,59 @@ def triple(x):
 def test_bytecode_that_lies_beside_the_repositorys_modules_is_not_loaded(bare: Sandbox, tmp_path: Path) -> None:
     first = "        from pkg import scale\n        from pkg.canonical"
     tests = FILES["test.py"].replace("        from pkg.canonical", first, 1)
-    verdict = graded(bare, task_of(write(tmp_path, {**FILES, "test.py": tests})), PLANTED)
-    assert verdict.tampering
+    assert not graded(bare, task_of(write(tmp_path, {**FILES, "test.py": tests})), PLANTED).solved
+
+
+DIRECT = """\
+    from pkg import base
+    from pkg.canonical import double as right_double
+    from pkg.scale import double, triple
+
+    def test_double():
+        assert double(0) == right_double(0)
+
+    def test_triple():
+        assert triple(7) == base.times(7, 3) == base.Times(7).by(3)
+    """
+BASE = """\
+    def times(x, factor):
+        return x * factor
+
+    class Times:
+        def __init__(self, x):
+            self.x = x
+
+        def by(self, factor):
+            return times(self.x, factor)
+    """
+ZERO = "def double(x):\n    return 0\n\n\ntriple = double\n"
+
+
+@pytest.mark.mostly_slow
+@pytest.mark.parametrize("change", ["base.times = lambda x, factor: 0", "base.Times.by = lambda self, factor: 0"])
+def test_what_the_tests_call_themselves_is_the_repositorys(bare: Sandbox, tmp_path: Path, change: str) -> None:
+    task = task_of(write(tmp_path, {"test.py": DIRECT, "scales/pkg/base.py": BASE}))
+    verdict = graded(bare, task, f"from . import base\n\n{change}\n\n\n{ZERO}")
     assert not verdict.solved
+    assert any("was replaced" in finding for finding in verdict.tampering)
+    assert graded(bare, task, RIGHT).solved
 
 
-@pytest.mark.slow
-def test_all_that_the_canonical_changes_is_known(bare: Sandbox, tmp_path: Path) -> None:
-    """However much it is, and what an answer changes besides is told."""
-    sets = "from . import base\n" + "".join(f"base.NAME_{number} = 2\n" for number in range(30))
-    base = FILES["scales/pkg/base.py"] + "\n" + "".join(f"        NAME_{number} = 1\n" for number in range(30))
-    canonical = FILES["canonical.py"] + "\n" + "".join(f"        base.NAME_{number} = 2\n" for number in range(30))
-    task = task_of(write(tmp_path, {**FILES, "scales/pkg/base.py": base, "canonical.py": canonical}))
-    verdict = graded(bare, task, sets + RIGHT)
+def test_what_a_target_offers_the_repository_is_not_held_against_an_answer(bare: Sandbox, tmp_path: Path) -> None:
+    """The package imports the target, and functions of its are wrapped by one of the target's."""
+    wraps = "import functools\n\ndef logged(function):\n    @functools.wraps(function)\n    def inner(*given):\n        return function(*given)\n    return inner\n\n\n"
+    files = {
+        "test.py": DIRECT,
+        "scales/pkg/__init__.py": "from . import scale\nfrom .base import times\n",
+        "scales/pkg/base.py": "from .scale import logged\n\n" + dedent(BASE).replace("def times", "@logged\ndef times"),
+        "canonical.py": wraps
+        + "from .base import times\n\n\ndef double(x):\n    return times(x, 2)\n\n\ndef triple(x):\n    return times(x, 3)\n",
+    }
+    verdict = graded(bare, task_of(write(tmp_path, files)), wraps + RIGHT)
     assert (verdict.solved, verdict.tampering) == (True, ())
-    verdict = graded(bare, task, sets + "base.FACTOR = 0\n" + RIGHT)
-    assert [told for told in verdict.tampering if "base.FACTOR" in told]
 
 
 LIMITS = {
-    "an entry that is added": """\
-from .base import REGISTRY
-
-REGISTRY["one more"] = 0
-
-
-def double(x):
-    return 14.0
-
-
-def triple(x):
-    return 0
-""",
-    "an object of a class of the repository's": """\
-from .base import DEFAULT
-
-DEFAULT.k = 0
-
-
-def double(x):
-    return 14.0
-
-
-def triple(x):
-    return 0
-""",
-    "what the repository hands about": """\
-from .base import SHARED
-
-SHARED["one"] = 0
-
-
-def double(x):
-    return 14.0
-
-
-def triple(x):
-    return 0
-""",
     "a library's table": """\
 import copy
 
@@ -499,45 +590,6 @@ def double(x):
 
 
 def triple(x):
-    return 0
-""",
-    "a method of a library's, by another name of its class, and back": """\
-import fractions
-
-for Other in [fractions.Fraction]:
-    pass
-
-
-def double(x):
-    return 14.0
-
-
-def triple(x):
-    real = Other.limit_denominator
-
-    def once(self, most):
-        Other.limit_denominator = real
-        return 0
-
-    Other.limit_denominator = once
-    return 0
-""",
-    "a table's entry, and back": """\
-from .base import TABLE
-
-
-class Once(int):
-    def __rmul__(self, other):
-        TABLE["one"] = 1
-        return 0
-
-
-def double(x):
-    return 14.0
-
-
-def triple(x):
-    TABLE["one"] = Once()
     return 0
 """,
 }

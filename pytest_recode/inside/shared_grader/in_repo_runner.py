@@ -25,7 +25,15 @@ import pytest
 from ..grading import case_outcome, pytest_session
 from ..setup.random_generators import seed_generators
 from ..wire import messages
-from . import assertion_messages, exception_report, import_scan, pytest_reporter, shared_judge, traceback_arguments
+from . import (
+    assertion_messages,
+    exception_report,
+    import_scan,
+    pytest_reporter,
+    reference_modules,
+    shared_judge,
+    traceback_arguments,
+)
 from .concealment import import_overrides, memory_modules
 from .runner import Report, Runner
 
@@ -108,11 +116,13 @@ def _run(order: dict[str, Any], report: Report, seed: int) -> None:
         repository_paths=[f"{directory}/{path}" for path in order["repo"] if path not in order["hidden"]],
         exclusive=[name for name in _hidden_modules(order) if not _is_installed(name.partition(".")[0])],
     )
+    reference_modules.separate(
+        order, hidden, [path for path in order["hidden"] if path != order["test"]], _roots(order)
+    )
     if order["perturbation"] is not None:
         hidden.compilers.update(order["perturbation"].compilers(order["hidden"]))
         order["perturbation"].begin(str(directory))
     hidden.compilers[order["test"]] = assertion_messages.compiled
-    del order["repo"]  # it has the reference's source
     hidden.overrides.update(import_overrides.overrides(hidden, str(directory)))
     for root in reversed(order["roots"]):
         sys.path.insert(0, os.path.normpath(directory / root))
@@ -257,10 +267,4 @@ class _InRepoModule(pytest.Module):
         return super().collect()
 
 
-RUNNER = Runner(
-    run=_run,
-    hidden_modules=_hidden_modules,
-    external_imports=_external_imports,
-    packages=("pytest", "_pytest", "pluggy", *(name for name in sys.modules if f"{name}.".startswith("_recode."))),
-    canaries=pytest_reporter.canaries,
-)
+RUNNER = Runner(run=_run, hidden_modules=_hidden_modules, external_imports=_external_imports)

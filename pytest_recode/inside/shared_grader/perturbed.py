@@ -74,7 +74,7 @@ class Perturbation:
         tree = _Decorating(self._name, methods).visit(ast.parse(source, file))
         namespace[self._name] = self._outermost
         self._modules.add(namespace["__name__"])
-        return compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
+        return compile(tree, file, "exec", dont_inherit=True)
 
     def wrap_callables(self, namespace: dict[str, Any]) -> None:
         """Wrap what a module of the candidate offers as functions and has not defined by `def`: a library's, or an object that can be called.
@@ -235,6 +235,10 @@ class _Decorating(ast.NodeTransformer):
     def __init__(self, name: str, methods: Sequence[str]) -> None:
         self._name, self._methods = name, methods
 
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Expressions are not entered: they define nothing, and may be nested deeper than Python can recurse."""
+        return node if isinstance(node, ast.expr) else super().generic_visit(node)
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
         special = node.name.startswith("__") and node.name.endswith("__")
@@ -251,7 +255,8 @@ class _Decorating(ast.NodeTransformer):
     def _with_value(self, node: Union[ast.Assign, ast.Return]) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.value, ast.Lambda):
-            node.value = ast.Call(func=self._decorator(node.value), args=[node.value], keywords=[])
+            call = ast.Call(func=self._decorator(node.value), args=[node.value], keywords=[])
+            node.value = ast.copy_location(call, node.value)
         return node
 
     def _decorator(self, node: ast.AST) -> ast.expr:

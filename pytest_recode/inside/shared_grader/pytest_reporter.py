@@ -9,7 +9,7 @@ Stdlib, pytest and modules of `inside/`, Python 3.9+.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from typing import Any, Optional
 
 import pytest
@@ -124,18 +124,3 @@ class _InProcess:
     answered = data_received = True
     failure: Optional[tuple[str, str]] = None
     test_fault = ""
-
-
-def canaries() -> Iterator[tuple[str, Callable[[], bool]]]:
-    approx, raises = pytest.approx, pytest.raises
-
-    def nothing_raised() -> bool:
-        try:
-            with raises(KeyError):
-                pass
-        except pytest.fail.Exception:
-            return True
-        return False
-
-    yield "pytest.approx is wrong", lambda: approx(2.0) != 1.0 and bool(approx(1.0) == 1.0)
-    yield "pytest.raises does not fail", nothing_raised

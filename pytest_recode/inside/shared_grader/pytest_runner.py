@@ -15,18 +15,26 @@ import sys
 import tempfile
 import types
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Optional
 
 import pytest
 
-from ..grading import case_outcome, equivalence, lost_tests, pytest_session
+from ..grading import case_outcome, lost_tests, pytest_session
 from ..setup.random_generators import seed_generators
 from ..setup.task_files import write_files
 from ..wire import messages
-from . import exception_report, import_scan, plain_equivalence, pytest_reporter, shared_judge, traceback_arguments
+from . import (
+    exception_report,
+    import_scan,
+    plain_equivalence,
+    pytest_reporter,
+    reference_modules,
+    shared_judge,
+    traceback_arguments,
+)
 from .concealment import module_namespaces
 from .runner import Report, Runner
 
@@ -80,14 +88,16 @@ def _run(order: dict[str, Any], report: Report, seed: int) -> None:
         }
         write_files(public, Path(reference_directory))  # the reference may read data files next to its sources
         reference = module_namespaces.Namespace(repo, reference_directory, roots=order["roots"])
+    helpers = [path for path in order["hidden"] if not _is_test(path) and path != _CONFTEST]
+    own = reference_modules.namespace(order, repo, order["roots"])
     if order["perturbation"] is not None:
-        helpers = [path for path in order["hidden"] if not _is_test(path)]
         tests.compilers = order["perturbation"].compilers(helpers)
         if reference is not None:
             reference.compilers = order["perturbation"].compilers(repo)
         order["perturbation"].begin(str(directory))
     del repo
-    namespaces = module_namespaces.Namespaces(*filter(None, (tests, reference)))
+    namespaces = module_namespaces.Namespaces(*filter(None, (tests, reference, own)))
+    tests.builtins_of = dict.fromkeys(helpers, namespaces.builtins_for(*filter(None, (tests, own))))
     plugin = _Plugin(order, report, seed, namespaces, tests, reference)
     stderr = io.StringIO()
     # Imports draw the same numbers in every grading, so that the cases are those that the reference passed.
@@ -258,25 +268,4 @@ class _Module(pytest.Module):
         return super().collect()
 
 
-def _canaries() -> Iterator[tuple[str, Callable[[], bool]]]:
-    same, mismatch = plain_equivalence.assert_equivalent, equivalence.Mismatch
-
-    def detects_mismatch() -> bool:
-        try:
-            same([1.0], [2.0])
-        except mismatch:
-            return True
-        return False
-
-    yield from pytest_reporter.canaries()
-    yield "assert_equivalent does not fail", detects_mismatch
-    yield "assert_equivalent fails", lambda: same([1.0], [1.0]) is None
-
-
-RUNNER = Runner(
-    run=_run,
-    hidden_modules=_hidden_modules,
-    external_imports=_external_imports,
-    packages=("pytest", "_pytest", "pluggy", "pytest_recode"),
-    canaries=_canaries,
-)
+RUNNER = Runner(run=_run, hidden_modules=_hidden_modules, external_imports=_external_imports)

@@ -18,14 +18,13 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..setup.task_files import write_files
 from ..wire import frames
 from .runner import Runner, Step
-from .tampering import judge_snapshot
+from .tampering import code_snapshot
 from .tampering_check import TamperingCheck
 
 
@@ -42,16 +41,8 @@ class ReferenceRun(NamedTuple):
     """What the reference does that would be tampering: a candidate may do it too."""
 
 
-def run_in_fork(
-    order: dict[str, Any],
-    runner: Runner,
-    make_snapshot: Callable[[], judge_snapshot.JudgeSnapshot],
-    deadline: float,
-) -> tuple[ReferenceRun, float]:
-    """Run all cases against the reference. Also returns the CPU seconds that it took.
-
-    `make_snapshot` is called in the fork, when the files are written.
-    """
+def run_in_fork(order: dict[str, Any], runner: Runner, deadline: float) -> tuple[ReferenceRun, float]:
+    """Run all cases against the reference. Also returns the CPU seconds that it took."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -63,11 +54,17 @@ def run_in_fork(
             os.setsid()
             write_files(order["repo"], Path())
             hidden = list(runner.hidden_modules(order))
-            check = TamperingCheck(make_snapshot(), list(order["repo"]), [], hidden, findings.append, refuse=False)
+            snapshot = snapshot_of(order, runner)
+            check = TamperingCheck(snapshot, list(order["repo"]), [], hidden, findings.append, refuse=False)
             if order["perturbation"] is not None:
                 order["perturbation"].before = check.look
+            directory, targets, paths = os.getcwd(), order["targets"], set(order["repo"])
             runner.run(order, steps.append, 0)
             check.close()
+            own = {f"{directory}/{path}" for path in targets}  # a module may wrap its functions by one of a target's
+            rest = {f"{directory}/{path}" for path in paths} - own
+            for modules in (sys.modules, order["own_modules"]):
+                findings += code_snapshot.changes_of_repository(rest, own.__contains__, modules)
         except BaseException as exc:  # noqa: BLE001  whatever the tests do
             problem = "".join(traceback.format_exception(type(exc), exc, exc.__traceback__))
         with os.fdopen(writer, "wb") as file:
@@ -81,6 +78,7 @@ def run_in_fork(
             break
         data += more
     os.close(reader)
+    os.kill(pid, signal.SIGKILL)  # it may have no session of its own yet
     with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
     used = os.wait4(pid, 0)[2]
@@ -88,6 +86,11 @@ def run_in_fork(
     if not data:
         return ReferenceRun({}, f"its tests did not end within {order['seconds']:g} s"), worked
     return _result(frames.read_message(io.BytesIO(data), 1 << 30)), worked
+
+
+def snapshot_of(order: dict[str, Any], runner: Runner) -> code_snapshot.CodeSnapshot:
+    source = b"".join(data for part in ("repo", "hidden") for path, data in order[part].items() if path.endswith(".py"))
+    return code_snapshot.CodeSnapshot(runner.external_imports(order), source)
 
 
 def _result(answer: dict[str, Any]) -> ReferenceRun:

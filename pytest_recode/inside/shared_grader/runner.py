@@ -8,11 +8,10 @@ Stdlib and modules of `inside/`, Python 3.9+.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Union
 
 from ..wire import messages
-from .tampering import judge_snapshot
 
 Step = Union[messages.Started, messages.Finished, messages.FinishedOfInterface, messages.Ended]
 """What a runner reports while the tests run."""
@@ -30,7 +29,3 @@ class Runner(NamedTuple):
     """The names of modules that belong to the tests alone."""
     external_imports: Callable[[dict[str, Any]], Iterable[str]]
     """The names of modules from outside the repository that the tests will import."""
-    packages: Sequence[str] = ()
-    """The packages that the snapshot of the judge covers besides its default."""
-    canaries: Callable[[], judge_snapshot.Canaries] = tuple
-    """Further checks that must hold, as in `judge_snapshot.JudgeSnapshot`."""

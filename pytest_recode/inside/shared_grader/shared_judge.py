@@ -27,9 +27,9 @@ from ..setup.random_generators import seed_generators
 from ..setup.task_files import write_files
 from ..wire import frames, messages
 from . import exception_report, perturbed
-from .reference_run import ProcessState, ReferenceRun, run_in_fork, unload_repository
+from .reference_run import ProcessState, ReferenceRun, run_in_fork, snapshot_of, unload_repository
 from .runner import Runner, Step
-from .tampering import judge_snapshot, strict_comparisons
+from .tampering import code_snapshot, strict_comparisons
 from .tampering_check import TamperingCheck
 
 _NOT_FORKED = {"jax"}
@@ -53,7 +53,7 @@ class _Prepared(NamedTuple):
     reference: ReferenceRun
     unshifted: Optional[perturbed.Perturbation]
     """Wraps the reference in the gradings without shifts; None where its tests do not pass with wrapped functions."""
-    snapshot: judge_snapshot.JudgeSnapshot
+    snapshot: code_snapshot.CodeSnapshot
     sensitive: dict[messages.Party, Sensitive]
 
 
@@ -62,9 +62,8 @@ _prepared: list[_Prepared] = []
 
 
 def warm() -> None:
-    """Once for all repositories: import and build what the comparisons of the loaded libraries use first."""
+    """Once for all repositories: make the comparisons of the loaded libraries strict."""
     strict_comparisons.install_strict_comparisons()
-    judge_snapshot.JudgeSnapshot().changes()
 
 
 def prepare(data: bytes, runner: Runner) -> None:
@@ -75,21 +74,26 @@ def prepare(data: bytes, runner: Runner) -> None:
     """
     order = frames.read_message(io.BytesIO(data), 1 << 40)
     order["only"] = order["perturbation"] = None
+    order["own_modules"] = {}
     gc.disable()  # imports produce hardly any garbage
     for module in runner.external_imports(order):
         with contextlib.suppress(Exception):  # the tests' own import will report it
             importlib.import_module(module)
     warm()  # for the modules imported since
+    if "numpy" in sys.modules:
+        importlib.import_module("numpy.random")  # numpy imports it when it is first used, unseeded
     gc.collect()
     gc.freeze()  # a collection in a fork would copy the pages of all objects
     gc.enable()
     state = ProcessState()
     directory = Path.cwd()
     began = time.monotonic()
-    for unshifted in (perturbed.Perturbation("reference", secrets.randbits(64), shifts=False), None):
-        order["perturbation"] = unshifted
-        reference, worked = run_in_fork(order, runner, lambda: _snapshot(order, runner), began + order["seconds"])
-        if not reference.problem:
+    wrapper = perturbed.Perturbation("reference", secrets.randbits(64), shifts=False)
+    deadline = began + order["seconds"]
+    for unshifted, separate in ((wrapper, True), (wrapper, False), (None, True), (None, False)):
+        order["perturbation"], order["separate"] = unshifted, separate
+        reference, worked = run_in_fork(order, runner, deadline)
+        if not reference.problem or time.monotonic() > deadline:
             break
     quick = worked < _WORTH_A_RUN and time.monotonic() - began < 10 * _WORTH_A_RUN
     patience = max(order["seconds"], _TIMES_AS_LONG * (time.monotonic() - began))
@@ -101,7 +105,7 @@ def prepare(data: bytes, runner: Runner) -> None:
             runner.run(order, _discard, 0)
         unload_repository(directory)
         state.restore()
-    _prepared[:] = [_Prepared(unchanged, reference, unshifted, _snapshot(unchanged, runner), shifted)]
+    _prepared[:] = [_Prepared(unchanged, reference, unshifted, snapshot_of(unchanged, runner), shifted)]
 
 
 def _sensitive(
@@ -113,16 +117,10 @@ def _sensitive(
     for party in messages.PARTIES:
         perturbation = perturbed.Perturbation(party, secrets.randbits(64))
         shifted = {**order, "only": left, "perturbation": perturbation}
-        deadline = time.monotonic() + patience
-        failed = run_in_fork(shifted, runner, lambda: _snapshot(order, runner), deadline)[0].failed if left else ()
+        failed = run_in_fork(shifted, runner, time.monotonic() + patience)[0].failed if left else ()
         sensitive[party] = Sensitive(perturbation, [case for case in left if case in failed])
         left = [case for case in left if case not in failed]
     return sensitive
-
-
-def _snapshot(order: dict[str, Any], runner: Runner) -> judge_snapshot.JudgeSnapshot:
-    source = b"".join(data for part in ("repo", "hidden") for path, data in order[part].items() if path.endswith(".py"))
-    return judge_snapshot.JudgeSnapshot(runner.packages, runner.canaries(), runner.external_imports(order), source)
 
 
 def main(reader: Any, writer: Any, runner: Runner) -> None:
@@ -135,6 +133,7 @@ def main(reader: Any, writer: Any, runner: Runner) -> None:
     prepared, reference, unshifted, snapshot, sensitive = _prepared.pop()
     chosen = sensitive[start["perturbed"]] if start["perturbed"] else None
     order = {**prepared, "only": start["only"], "perturbation": chosen.perturbation if chosen else unshifted}
+    order["own_modules"] = {}
     if chosen and order["only"] is None:
         order["only"] = chosen.cases
     versions = library_versions.loaded_versions()
@@ -162,11 +161,18 @@ def main(reader: Any, writer: Any, runner: Runner) -> None:
         hidden,
         lambda text: send(messages.Flag(op="flag", text=text)),
         reference.findings,
+        order["own_modules"],
     )
     if order["perturbation"] is not None:
         order["perturbation"].before = check.look
+
+    def report(step: Step) -> None:
+        if step["op"] == "started":
+            check.look_at_cases()  # what decides this one may be changed back before the end
+        send(step)
+
     try:
-        runner.run(order, send, start["seed"])
+        runner.run(order, report, start["seed"])
     except BaseException as exc:  # noqa: BLE001  the tests end: no case that has not run passes
         send(messages.ended(exception_report.failure_report(exc)))
     check.close()

@@ -1,4 +1,4 @@
-"""Monitors a candidate while the tests run, and compares the judge with its snapshot afterwards.
+"""Monitors a candidate while the tests run, and compares libraries and files with their earlier state.
 
 Runs in the shared judge, in one process with the candidate. Called by `judge.main` around the tests, and by
 `reference_run.py` to learn what the reference does itself. Must not stay reachable for candidate code: the judge's
@@ -9,14 +9,12 @@ Stdlib and modules of `inside/`, Python 3.9+.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
-import warnings
-from collections.abc import Callable, Iterable
-from typing import Optional
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Optional
 
-from .tampering import audit_monitor, judge_snapshot
+from .tampering import audit_monitor, code_snapshot
 
 _MAX_LINES = 20
 
@@ -24,24 +22,25 @@ _MAX_LINES = 20
 class TamperingCheck:
     def __init__(
         self,
-        snapshot: judge_snapshot.JudgeSnapshot,
+        snapshot: code_snapshot.CodeSnapshot,
         candidate_paths: Iterable[str],
         repository_paths: Iterable[str],
         hidden_modules: Iterable[str],
         report: Callable[[str], None],
         accepted: Iterable[str] = (),
+        own_modules: Optional[Mapping[str, Any]] = None,
         *,
         refuse: bool = True,
     ) -> None:
         """Start to monitor.
 
         Paths are relative to the working directory: of the candidate's files, and of the repository's other files.
-        `accepted`: findings that the reference has too; they are reported, but nothing is refused for them. `refuse`:
-        raise an exception in place of an act that is a finding.
+        `accepted`: findings that the reference has too; they are reported, but nothing is refused for them. `own_modules`:
+        the reference's, as they are loaded. `refuse`: raise an exception in place of an act that is a finding.
         """
         self._directory = directory = os.getcwd()
         self._report, self._accepted = report, frozenset(accepted)
-        self._snapshot = snapshot
+        self._snapshot, self._own_modules = snapshot, {} if own_modules is None else own_modules
         self._reported: set[str] = set()
         self._max_lines = _MAX_LINES if refuse else None  # of the reference, every finding is needed
         candidate, repository = (
@@ -51,29 +50,29 @@ class TamperingCheck:
             candidate, repository, hidden_modules, report, self._accepted, refuse
         )
         self._stamps = {path: _stamp(path) for path in repository}
-        for module, names in self._snapshot.modules:
-            self._monitor.guard(module, names)
-        for module, names in self._snapshot.libraries.modules:
-            self._monitor.guard(module, names, strict=False)
         for name in [name for name in sys.modules if f"{name}.".startswith("_recode.")]:
             del sys.modules[name]  # so that no other code finds them
+        code_snapshot.refuse_kernels(self._monitor.check_kernels)
         self._monitor.begin()
 
     def look(self) -> None:
         """Report what is changed now: before the reference is called, which may use it, and it may be changed back."""
-        self._report_new(self._monitor.replacements())
-        self._report_new(self._snapshot.replacements(self._monitor.is_candidate_file))
+        is_candidate = self._monitor.is_candidate_file
+        self._report_new(self._snapshot.changes(is_candidate))
+        self._report_new(code_snapshot.changes_of_repository(self._stamps, is_candidate, self._own_modules))
+
+    def look_at_cases(self) -> None:
+        """Report what is changed now of what decides a case: the judge's own, and what the tests may call themselves."""
+        self._report_new(self._snapshot.changes_of_judge())
+        self._report_new(code_snapshot.changes_of_repository(self._stamps, self._monitor.is_candidate_file))
 
     def close(self) -> None:
         """Stop to monitor, and report what has changed."""
         self._monitor.end()
-        with contextlib.suppress(Exception):  # the candidate may have replaced parts of it
-            warnings.resetwarnings()
-            warnings.simplefilter("ignore")  # a filter of the candidate's must not make the checks fail
+        self.look()
+        self.look_at_cases()
         written = [path for path, stamp in self._stamps.items() if _stamp(path) != stamp]
-        writes = [f"{os.path.relpath(path, self._directory)} was written to" for path in written]
-        for findings in (self._snapshot.changes(self._monitor.is_candidate_file), self._monitor.changes(), writes):
-            self._report_new(findings)
+        self._report_new([f"{os.path.relpath(path, self._directory)} was written to" for path in written])
 
     def _report_new(self, findings: Iterable[str]) -> None:
         new = [finding for finding in findings if finding not in self._accepted and finding not in self._reported]

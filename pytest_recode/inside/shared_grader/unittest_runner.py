@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..wire import messages
-from . import exception_report, import_scan, shared_judge
+from . import exception_report, import_scan, reference_modules, shared_judge
 from .concealment import memory_modules
 from .runner import Report, Runner
 
@@ -45,10 +45,11 @@ def _external_imports(order: dict[str, Any]) -> list[str]:
 def _run(order: dict[str, Any], report: Report, seed: int) -> None:
     """Run the script from its directory, as `unittest.main()` does. Its exit status does not count."""
     script: str = order["script"]
-    del order["repo"]  # it has the reference's source
     hidden = memory_modules.HiddenModules(order["hidden"])
+    reference = [path for path in order["hidden"] if path != script]
+    reference_modules.separate(order, hidden, reference)
     if order["perturbation"] is not None:
-        hidden.compilers.update(order["perturbation"].compilers(path for path in order["hidden"] if path != script))
+        hidden.compilers.update(order["perturbation"].compilers(reference))
         order["perturbation"].begin(str(Path.cwd()))
     sys.path.insert(0, str(Path.cwd()))
     sys.argv[:] = [script]

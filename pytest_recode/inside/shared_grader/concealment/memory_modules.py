@@ -17,6 +17,7 @@ import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Optional
 
 _texts: dict[str, str] = {}
@@ -55,11 +56,18 @@ class HiddenModules:
         self.builtins = {**vars(builtins), "__import__": self.import_}
         self.compilers: dict[str, Compiler] = {}
         """Compilers of particular files, by path; other files are compiled as they are."""
+        self._reference: frozenset[str] = frozenset()
+        self._reference_builtins: dict[str, Any] = {}
         self._directory, self._displayed = directory, displayed
         self._files = {path: data for path, data in files.items() if path.endswith(".py")}
         self._repository_paths, self._exclusive = frozenset(repository_paths), frozenset(exclusive)
         self._loaded: dict[str, types.ModuleType] = {}
         self._import: Callable[..., Any] = builtins.__import__
+
+    def import_reference(self, paths: Iterable[str], import_: Callable[..., Any]) -> None:
+        """Let the files in `paths` import other than hidden modules by `import_`."""
+        self._reference = frozenset(paths)
+        self._reference_builtins = {**vars(builtins), "__import__": partial(self._import_by, import_)}
 
     def has(self, full: str) -> bool:
         """Whether a hidden module has this name, below a root or below a directory that is on `sys.path` now.
@@ -93,8 +101,12 @@ class HiddenModules:
                 matches[stem[: -len(tail)]] = (path, data)
         return matches
 
-    def import_(
+    def import_(self, *arguments: Any, **named: Any) -> Any:
+        return self._import_by(self._import, *arguments, **named)
+
+    def _import_by(
         self,
+        real: Callable[..., Any],
         name: str,
         globals: Optional[Mapping[str, Any]] = None,  # noqa: A002  the names of the builtin
         locals: Optional[Mapping[str, Any]] = None,  # noqa: A002
@@ -107,22 +119,22 @@ class HiddenModules:
             return self.overrides[full if fromlist else top]
         if self.has(full):
             module = self.load(full)
-            return module if fromlist or "." not in full else self._package(top)
+            return module if fromlist or "." not in full else self._package(top, real)
         if fromlist:
             below = [f"{full}.{entry}" for entry in fromlist if self.has(f"{full}.{entry}")]
             if below:
                 own = {entry.rpartition(".")[2]: self.load(entry) for entry in below}
                 rest = [entry for entry in fromlist if entry not in own]
-                package = self._import(name, globals, locals, tuple(rest) or ("__name__",), level)
+                package = real(name, globals, locals, tuple(rest) or ("__name__",), level)
                 return Overlay(package, own)
-        imported = self._import(name, globals, locals, fromlist, level)
+        imported = real(name, globals, locals, fromlist, level)
         # `import package.hidden` and `import package.other` bind the same name
         both = not fromlist and any(loaded.startswith(f"{top}.") for loaded in self._loaded)
-        return self._package(top) if both else imported
+        return self._package(top, real) if both else imported
 
-    def _package(self, top: str) -> types.ModuleType:
+    def _package(self, top: str, real: Callable[..., Any]) -> types.ModuleType:
         below = {full: module for full, module in self._loaded.items() if full.startswith(f"{top}.")}
-        return _Package(top, below, self._import)
+        return _Package(top, below, real)
 
     def load(self, full: str) -> types.ModuleType:
         """Load a hidden module, under an unpredictable name. While it runs, `sys.modules` has a substitute of that name."""
@@ -145,7 +157,8 @@ class HiddenModules:
         _loading[module.__name__] = module
         sys.modules[module.__name__] = _LoadingModule(module.__name__)
         try:
-            run_source(module.__dict__, data, file, self.builtins, self.compilers.get(path, compiled))
+            own = self._reference_builtins if path in self._reference else self.builtins
+            run_source(module.__dict__, data, file, own, self.compilers.get(path, compiled))
         finally:
             sys.modules.pop(module.__name__, None)
             del _loading[module.__name__]

@@ -16,7 +16,7 @@ from __future__ import annotations
 import builtins
 import importlib
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.machinery import ModuleSpec
@@ -35,17 +35,24 @@ class Namespace:
         *,
         roots: Sequence[str] = (".",),
         package: str = "",
+        displayed: str = "",
+        shared: Iterable[str] = (),
     ) -> None:
-        """`files`: contents by path; `directory`: where tracebacks show them. `roots`: entries of `sys.path`; `package`:
-        the name of the package that the root itself is, "" where it is none."""
-        self.directory = directory
+        """`files`: contents by path; `directory`: where they appear to be; `displayed`: where tracebacks show them. `roots`:
+        entries of `sys.path`; `package`: the name of the package that the root itself is, "" where it is none. `shared`:
+        paths of files whose modules are those of all code outside, not the namespace's own."""
+        self.directory, self._displayed = directory, displayed or directory
         self.modules: dict[str, Any] = {}
         self.sources = memory_modules.sources_below(files, roots, package)
+        paths = set(shared)
+        self._shared = {name for name, (path, _) in self.sources.items() if path in paths}
+        self.import_outside: Callable[[str], Any] = importlib.import_module
         self._packages = {name.rpartition(".")[0] for name in self.sources}
         self._packages |= {name[:end] for name in self._packages for end, sign in enumerate(name) if sign == "."}
         self.top_level_names = {name.partition(".")[0] for name in self.sources}
         self.builtins: dict[str, Any] = {}  # of the namespace's code
-        self.compilers: dict[str, memory_modules.Compiler] = {}  # of particular files, by path
+        self.builtins_of: dict[str, dict[str, Any]] = {}  # of particular files, by path
+        self.compilers: dict[str, memory_modules.Compiler] = {}  # as well
 
     def name_of(self, path: str) -> str:
         return next(name for name, (source, _) in self.sources.items() if source == path)
@@ -62,6 +69,10 @@ class Namespace:
             return ModuleSpec(name, None, is_package=True) if name in self._packages else None
         file = f"{self.directory}/{self.sources[name][0]}"
         package = file.endswith("/__init__.py")
+        if name in self._shared:
+            if package:  # its attributes would be modules of both
+                raise ImportError(f"{name} cannot be shared", name=name)
+            return ModuleSpec(name, _SharedModule(self.import_outside), origin=file)  # type: ignore[arg-type]
         spec = ModuleSpec(name, self, origin=file, is_package=package)  # type: ignore[arg-type]
         spec.has_location = True
         if package:
@@ -71,9 +82,25 @@ class Namespace:
     def create_module(self, spec: ModuleSpec) -> None: ...
 
     def exec_module(self, module: Any) -> None:
-        file, (path, data) = module.__spec__.origin, self.sources[module.__name__]
+        path, data = self.sources[module.__name__]
         compiler = self.compilers.get(path, memory_modules.compiled)
-        memory_modules.run_source(module.__dict__, data, file, self.builtins, compiler)
+        builtins_ = self.builtins_of.get(path, self.builtins)
+        memory_modules.run_source(module.__dict__, data, f"{self._displayed}/{path}", builtins_, compiler)
+
+
+class _SharedModule:
+    """A loader that takes the module that code outside of the namespace imports."""
+
+    def __init__(self, load: Callable[[str], Any]) -> None:
+        self._load = load
+
+    def create_module(self, spec: ModuleSpec) -> Any:
+        module = self._load(spec.name)
+        self._spec = module.__spec__
+        return module
+
+    def exec_module(self, module: Any) -> None:
+        module.__spec__ = self._spec
 
 
 class Namespaces:
@@ -84,15 +111,20 @@ class Namespaces:
         self._replaced: dict[str, Any] = {}  # entries of `sys.modules` that the active namespace's modules replace
         self._import = builtins.__import__
         for namespace in namespaces:
-            namespace.builtins = {**vars(builtins), "__import__": partial(self._import_in, namespace)}
+            namespace.builtins = self.builtins_for(namespace)
+            namespace.import_outside = partial(self.load, None)
 
-    def load(self, namespace: Namespace, name: str) -> Any:
+    def load(self, namespace: Optional[Namespace], name: str) -> Any:
         with self._activated(namespace):
             return importlib.import_module(name)
 
+    def builtins_for(self, *namespaces: Namespace) -> dict[str, Any]:
+        """Builtins of code that imports from these namespaces, the first one first."""
+        return {**vars(builtins), "__import__": partial(self._import_in, namespaces)}
+
     def _import_in(
         self,
-        namespace: Namespace,
+        namespaces: Sequence[Namespace],
         name: str,
         globals: Optional[Mapping[str, Any]] = None,  # noqa: A002  the names of the builtin
         locals: Optional[Mapping[str, Any]] = None,  # noqa: A002
@@ -100,7 +132,7 @@ class Namespaces:
         level: int = 0,
     ) -> Any:
         full = memory_modules.absolute_name(name, globals, level)
-        with self._activated(namespace if namespace.has(full, fromlist) else None):
+        with self._activated(next((each for each in namespaces if each.has(full, fromlist)), None)):
             return self._import(name, globals, locals, fromlist, level)
 
     @contextmanager
@@ -116,7 +148,9 @@ class Namespaces:
         if namespace is self._active:
             return
         if self._active is not None:
-            self._active.modules = _pop_modules(self._active.top_level_names)
+            loaded = _pop_modules(self._active.top_level_names)
+            self._active.modules.clear()  # others hold it
+            self._active.modules.update(loaded)
             sys.meta_path.remove(self._active)
             sys.modules.update(self._replaced)
         if namespace is not None:
