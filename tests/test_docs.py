@@ -109,6 +109,7 @@ PLACES = [
     ROOT / "pytest_recode",
     ROOT / "tests",
     ROOT / "pytest_recode/inside",
+    ROOT / "pytest_recode/inside/shared_grader",
     ROOT / "pytest_recode/inside/shared_grader/tampering",
 ]
 DIRECTORIES = {each.name for place in PLACES[:4] for each in place.iterdir() if each.is_dir()}
