@@ -21,12 +21,14 @@ from typing import Any, NamedTuple
 
 _JUDGE = ("unittest", "pytest", "_pytest", "pluggy", "_recode")
 """Packages that decide cases. Nothing else changes their functions."""
-_EXCLUDED = ("warnings", "logging", "matplotlib", "sys", "os", "typing", "__future__", *_JUDGE)
-"""Modules that are configured by assignment, and whose results no test compares."""
+_EXCLUDED = ("warnings", "logging", "matplotlib", "sys", "os", "typing", "__future__", "pytest_recode", *_JUDGE)
+"""Modules that are configured by assignment, and whose results no test compares; and those that the judge offers to tests."""
 _ALWAYS = ("builtins", "math", "operator")
 _NUMBERS = (int, float, complex)
 _NAMESPACES = ("aten", "prims", "torchvision", "quantized")
 """Namespaces of torch's own operators."""
+_VALUES = b" tensor dataframe series"
+"""Classes of values that functions of libraries return to those who do not name them."""
 _DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
 _MOST_HELD = 200
 
@@ -57,16 +59,14 @@ class CodeSnapshot:
                 self._judge += [_module_names(module), *_classes(module)]
         self._modules: list[_Names] = []
         self._classes: list[_Names] = []
-        used, seen = source.lower(), set[str]()
+        used, seen = source.lower() + _VALUES, set[str]()
         for name in (*_ALWAYS, *external_imports):
             found = sys.modules.get(name)
             for module in [found, *_used_submodules(found, source)] if type(found) is types.ModuleType else []:
                 if module.__name__.partition(".")[0] not in _EXCLUDED and module.__name__ not in seen:
                     seen.add(module.__name__)
                     self._modules.append(_module_names(module))
-                    self._classes += (
-                        each for each in _classes(module) if each.holder.__name__.lower().encode() in used
-                    )
+                    self._classes += _classes(module, used)
 
     def changes(self, is_candidate: IsCandidateFile) -> Iterator[str]:
         """One line for each function, method or number of a library that is the candidate's now."""
@@ -139,14 +139,12 @@ def _is_code(name: str, value: Any) -> bool:
     return callable(value) and not name.startswith("__")
 
 
-def _classes(module: types.ModuleType) -> Iterator[_Names]:
-    """The classes of a module, and their bases: the operators of torch's tensors are methods of one."""
+def _classes(module: types.ModuleType, used: bytes = b"") -> Iterator[_Names]:
+    """The classes of a module whose names are in a text, if there is one, and their bases: torch's tensors inherit operators."""
     top = module.__name__.partition(".")[0]
-    own = [
-        value
-        for value in vars(module).values()
-        if isinstance(value, type) and value.__module__.partition(".")[0] == top
-    ]
+    classes = [value for value in vars(module).values() if isinstance(value, type)]
+    own = [cls for cls in classes if cls.__module__.partition(".")[0] == top]
+    own = [cls for cls in own if not used or cls.__name__.lower().encode() in used]
     for cls in dict.fromkeys(base for each in own for base in each.__mro__ if base is not object):
         stored = {name: value for name, value in vars(cls).items() if not name.startswith("_abc")}
         yield _Names(f"{cls.__module__}.{cls.__qualname__}", cls, stored)
