@@ -36,7 +36,7 @@ IsCandidateFile = Callable[[str], bool]
 """Whether the code of a file is the candidate's."""
 
 
-class _Names(NamedTuple):
+class _CodeNames(NamedTuple):
     """What a module or a class defined at the time of the snapshot."""
 
     path: str
@@ -50,15 +50,15 @@ class CodeSnapshot:
     def __init__(self, external_imports: Iterable[str] = (), source: bytes = b"") -> None:
         """`external_imports`: names of library modules that the reference may use; `source`: the text of repository and
         tests, which shows which of their submodules and classes it uses."""
-        self._judge: list[_Names] = []
+        self._judge: list[_CodeNames] = []
         places = [getattr(sys.modules.get(name), "__file__", None) for name in ("_pytest", "pluggy")]
         self._judge_places = tuple(os.path.dirname(place) for place in places if place)
         """Directories of packages that replace methods of their own: pytest does so for plugins of older versions."""
         for name, module in list(sys.modules.items()):
             if name.partition(".")[0] in _JUDGE and type(module) is types.ModuleType:
                 self._judge += [_module_names(module), *_classes(module)]
-        self._modules: list[_Names] = []
-        self._classes: list[_Names] = []
+        self._modules: list[_CodeNames] = []
+        self._classes: list[_CodeNames] = []
         used, seen = source.lower() + _VALUES, set[str]()
         for name in (*_ALWAYS, *external_imports):
             found = sys.modules.get(name)
@@ -127,8 +127,8 @@ def _definitions(path: str) -> list[Any]:
         return []  # a change of the file is another finding
 
 
-def _module_names(module: types.ModuleType) -> _Names:
-    return _Names(
+def _module_names(module: types.ModuleType) -> _CodeNames:
+    return _CodeNames(
         module.__name__, module, {name: value for name, value in vars(module).items() if _is_code(name, value)}
     )
 
@@ -139,7 +139,7 @@ def _is_code(name: str, value: Any) -> bool:
     return callable(value) and not name.startswith("__")
 
 
-def _classes(module: types.ModuleType, used: bytes = b"") -> Iterator[_Names]:
+def _classes(module: types.ModuleType, used: bytes = b"") -> Iterator[_CodeNames]:
     """The classes of a module whose names are in a text, if there is one, and their bases: torch's tensors inherit operators."""
     top = module.__name__.partition(".")[0]
     classes = [value for value in vars(module).values() if isinstance(value, type)]
@@ -147,7 +147,7 @@ def _classes(module: types.ModuleType, used: bytes = b"") -> Iterator[_Names]:
     own = [cls for cls in own if not used or cls.__name__.lower().encode() in used]
     for cls in dict.fromkeys(base for each in own for base in each.__mro__ if base is not object):
         stored = {name: value for name, value in vars(cls).items() if not name.startswith("_abc")}
-        yield _Names(f"{cls.__module__}.{cls.__qualname__}", cls, stored)
+        yield _CodeNames(f"{cls.__module__}.{cls.__qualname__}", cls, stored)
 
 
 def _used_submodules(module: Any, source: bytes) -> Iterator[types.ModuleType]:
