@@ -39,7 +39,7 @@ class Case:
     interface: str
     outcome: Outcome
     kind: str = ""
-    """Kind of failure: "exception" "other-exception" "no-exception" "no-warning" "mismatch" "not-finite" "shape" "length" "keys" "dtype" "assertion" "timeout" "died" "protocol";
+    """Kind of failure: "exception" "undefined" "other-exception" "no-exception" "no-warning" "mismatch" "not-finite" "shape" "length" "keys" "dtype" "assertion" "timeout" "died" "protocol";
     "" if the case passed."""
     message: str = ""
     exception: Exc | None = None

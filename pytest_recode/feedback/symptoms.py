@@ -39,6 +39,10 @@ SYMPTOMS = {
         symptom="an exception is raised",
         advice="fix the line that raises, and check the case in which it does",
     ),
+    "undefined": Symptom(
+        symptom="a function or class that the hidden tests use is not defined",
+        advice="define in each target all that the instruction names there, under exactly these names",
+    ),
     "other-exception": Symptom(
         symptom="another exception is raised than the one that is asked for",
         description=_WHICH_EXCEPTION,

@@ -144,3 +144,17 @@ def test_phrases_name_nothing_but_the_interface() -> None:
 def sentence(kind: str) -> str:
     phrase = SYMPTOMS[kind].analysis.format(name="mean")
     return f"{phrase[0].upper()}{phrase[1:]}."
+
+
+def test_an_interface_that_is_missing_is_said_to_be_undefined_whatever_the_test_asks_for() -> None:
+    missing = Exc(type="AttributeError", message="module 'stats' has no attribute 'mean'")
+    cases = (case(kind="undefined", exception=missing), case("stats.deviation", "undefined", exception=missing))
+    played = turn("def deviation(values, *, ddof=1):\n    return 1\n", *cases)
+    for words in (None, WORDS):
+        text = researcher(task(), parts(words))([played], 3).text
+        mean, deviation = text.split("Interface: ")[1:]
+        for part in (mean, deviation):
+            assert "Symptom: A function or class that the hidden tests use is not defined.\n" in part
+        assert "exception is raised than" not in text
+        assert "Stats.py defines no `mean`." in mean.replace("stats.py", "Stats.py")
+        assert "Define in each target all that the instruction names there, under exactly these names." in deviation

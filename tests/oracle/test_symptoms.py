@@ -158,6 +158,7 @@ def test_an_exception_where_another_one_is_asked_for(statement: str, kind: str, 
 WRONG_RESULTS = {
     "other-exception": ("with pytest.raises(ValueError):\n        candidate.m.f(-1)", "def f(x):\n    return [][x]\n"),
     "exception": ("assert candidate.m.f(-1) == 1", "def f(x):\n    return [][x]\n"),
+    "undefined": ("with pytest.raises(ValueError):\n        candidate.m.f(-1)", "def g(x):\n    return x\n"),
     "no-exception": ("with pytest.raises(ValueError):\n        candidate.m.f(-1)", "def f(x):\n    return x\n"),
     "dtype": ("assert candidate.m.f(1).shape == (1,)", "def f(x):\n    return [x]\n"),
     "shape": ("assert candidate.m.f(1).shape == (1,)", "import numpy as np\ndef f(x):\n    return np.zeros((1, 1))\n"),
@@ -171,3 +172,9 @@ def test_a_case_says_what_is_wrong_with_a_result(bare: Sandbox, kind: str) -> No
     statement, wrong = WRONG_RESULTS[kind]
     case = only(grade(bare, f"import pytest\n\ndef test_it(candidate):\n    {statement}\n", wrong))
     assert (case.outcome, case.kind) == (Outcome.FAILED, kind)
+
+
+def test_an_attribute_that_the_candidate_looks_up_is_no_undefined_interface(bare: Sandbox) -> None:
+    wrong = "import math\ndef f(x):\n    return math.no_such(x)\n"
+    case = only(grade(bare, "def test_it(candidate):\n    assert candidate.m.f(1) == 1\n", wrong))
+    assert case.kind == "exception"

@@ -19,6 +19,8 @@ class CandidateError(Exception):
     type: str = ""
     message: str = ""
     frames: tuple[str, ...] = ()
+    undefined: bool = False
+    """Whether the test asked a module for a name that it does not define."""
 
     def __init__(self, type: str, message: str, frames: tuple[str, ...]) -> None:  # noqa: A002
         self.type = type
@@ -27,3 +29,9 @@ class CandidateError(Exception):
 
     def __str__(self) -> str:
         return self.message
+
+
+def mark_undefined(error: BaseException) -> None:
+    """Note that this exception answers the look-up of a name in a module; no other one than AttributeError says that it is missing."""
+    if isinstance(error, CandidateError) and isinstance(error, AttributeError):
+        error.undefined = True

@@ -215,5 +215,5 @@ def text_of(report: Any) -> str:
 
 def _kind(error: BaseException | None) -> str:
     if isinstance(error, candidate_error.CandidateError):
-        return failure_symptom.of_raised(error)
+        return "undefined" if error.undefined else failure_symptom.of_raised(error)
     return "assertion" if error is None else failure_symptom.symptom(error)

@@ -112,7 +112,10 @@ class CandidateLink:
                     answer.get("importing") is True
                 ):  # otherwise a file that is not even Python passes a test of bad arguments
                     self.fail("exception", "a module of the candidate cannot be imported")
-                raise self.error(answer["raised"])
+                error = self.error(answer["raised"])
+                if op == "get" and isinstance(arguments["target"], handles.RemoteModule):
+                    candidate_error.mark_undefined(error)
+                raise error
             if "lost" in answer:
                 if not isinstance(answer["lost"], str):
                     raise self.disconnect("protocol", "the candidate sent garbage instead of an answer: no reason")

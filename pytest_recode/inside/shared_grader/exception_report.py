@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dis
 import traceback
+import types
 from pathlib import Path
 from typing import Any, Optional
 
@@ -61,11 +62,20 @@ def _failure_report(exc: BaseException) -> messages.FailureReport:
             "message": _cut(_text_of(exc), MAX_MESSAGE),
             "frames": frames[-MAX_FRAMES:],
         }
+    if not candidate_raised and _undefined(exc):
+        kind = "undefined"
+    else:
+        kind = failure_symptom.symptom(exc) if assertion else failure_symptom.of_raised(exc)
     return {
-        "kind": failure_symptom.symptom(exc) if assertion else failure_symptom.of_raised(exc),
+        "kind": kind,
         "message": text,
         "exception": report,
     }
+
+
+def _undefined(exc: BaseException) -> bool:
+    """Whether the interpreter found a name missing in a module (Python 3.10; `obj` is set for such look-ups only)."""
+    return type(exc) is AttributeError and type(getattr(exc, "obj", None)) is types.ModuleType
 
 
 _FROM_INTERPRETER = (ImportError, AttributeError, TypeError, NameError)

@@ -288,6 +288,7 @@ _FAILURES = {
     "keys": "wrong keys",
     "dtype": "wrong type",
     "assertion": "a property does not hold",
+    "undefined": "not defined",
     "no-exception": "no exception",
     "no-warning": "no warning",
     "timeout": "not in time",
