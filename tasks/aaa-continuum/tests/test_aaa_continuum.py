@@ -255,12 +255,18 @@ def test_samples_of_lists_and_of_a_single_point(candidate, rng):
 # aaa
 
 
+def converged(fit):
+    """Whether the fit says so, with a bool of Python or of numpy."""
+    assert isinstance(fit.converged, bool | np.bool_)
+    return bool(fit.converged)
+
+
 def same_fit(found, expected, side, other, rtol=1e-6):
     """The same path and the same function; weights may differ by a factor."""
     assert_equivalent(found.errors, expected.errors, rtol=1e-4, atol=1e-12, check_dtype=True)
     assert_equivalent(found.rational.support, expected.rational.support, rtol=1e-12, check_dtype=True)
     assert_equivalent(found.rational.values, expected.rational.values, rtol=1e-12, check_dtype=True)
-    assert found.converged is expected.converged
+    assert converged(found) == converged(expected)
     points = np.linspace(-0.99, 0.98, 41)
     values = [
         each.rational.continuum.evaluate(fit.rational, points) for each, fit in ((side, found), (other, expected))
@@ -294,7 +300,7 @@ def test_rational_functions_are_recovered(candidate, rng):
     """With the default tolerance, and in as many iterations as the degree."""
     centre, width, size = rng.uniform(-0.6, 0.6), rng.uniform(0.1, 0.5), 10.0 ** rng.integers(-9, 10)
     fit = candidate.rational.continuum.aaa(lambda x: size * (x + 2.0) / (1.0 + ((x - centre) / width) ** 2))
-    assert fit.converged is True
+    assert converged(fit)
     assert fit.errors.shape == (2,)
     assert fit.errors[1] <= 1e-13
     found = candidate.rational.continuum.roots(fit.rational)
@@ -307,7 +313,7 @@ def test_narrow_functions_are_found_by_samples_that_follow(candidate, rng):
     """Poles at a distance of 0.016: uniform samples would need to be much closer than that everywhere."""
     centre = rng.uniform(-0.6, 0.6)
     fit = candidate.rational.continuum.aaa(lambda x: np.tanh((x - centre) / 0.01), tolerance=1e-6)
-    assert fit.converged is True
+    assert converged(fit)
     points = centre + np.linspace(-0.25, 0.25, 201)
     error = candidate.rational.continuum.evaluate(fit.rational, points) - np.tanh((points - centre) / 0.01)
     assert np.abs(error).max() < 1e-4
@@ -327,7 +333,7 @@ def test_the_function_is_evaluated_at_samples(candidate, rng):
         points.clear()
         fit = candidate.rational.continuum.aaa(function, tolerance=1e-12, max_degree=degree)
         assert {(each.dtype, each.ndim) for each in points} == {(np.dtype(np.float64), 1)}
-        assert fit.converged is False
+        assert not converged(fit)
         assert fit.errors.shape == (degree,)
         if len(fit.rational.support) != degree + 1:
             continue  # an earlier one was better, and the last support points are not known
@@ -351,19 +357,19 @@ def test_bad_poles_are_not_accepted(candidate, rng):
 
     for degree in (2, 3):
         fit = candidate.rational.continuum.aaa(function, tolerance=1e-7, max_degree=degree)
-        assert fit.converged is False
+        assert not converged(fit)
         assert fit.errors.shape == (degree,)
         assert fit.errors[1] < 1e-8
         np.testing.assert_array_equal(fit.rational.support, [-1.0, 1.0])
     alone = candidate.rational.continuum.aaa(lambda x: 1.0 / (x - centre), tolerance=1e-7, max_degree=1)
-    assert alone.converged is False  # there is nothing better
+    assert not converged(alone)  # there is nothing better
     poles = candidate.rational.continuum.roots(alone.rational).poles
     np.testing.assert_allclose(poles, [centre], rtol=1e-6, atol=1e-9)
     near = candidate.rational.continuum.aaa(lambda x: (x + 2.0) / (1e-10 + (x - centre) ** 2), tolerance=1e-7)
-    assert near.converged is True  # two poles at a distance of 1e-5 are not bad
+    assert converged(near)  # two poles at a distance of 1e-5 are not bad
     assert near.errors.shape == (2,)
     outside = candidate.rational.continuum.aaa(lambda x: 1.0 / (x - 1.5 - centre**2), tolerance=1e-7, max_degree=1)
-    assert outside.converged is True
+    assert converged(outside)
 
 
 @fitting
@@ -373,7 +379,7 @@ def test_the_best_one_without_bad_poles_is_returned(candidate, rng):
     fit = candidate.rational.continuum.aaa(
         lambda x: np.exp(x) + 0.3 * np.sin(8.0 * x + phase), tolerance=1e-3, max_degree=3
     )
-    assert fit.converged is False
+    assert not converged(fit)
     assert fit.errors.shape == (3,)
     np.testing.assert_array_equal(fit.rational.support, [-1.0, 1.0])
 
@@ -383,9 +389,9 @@ def test_defaults_and_a_tolerance_that_is_equal(candidate, rng):
     run, rate, centre = candidate.rational.continuum.aaa, rng.uniform(1.0, 2.0), rng.uniform(-0.3, 0.3)
     once = run(lambda x: np.exp(rate * x), tolerance=1e-9)
     again = run(lambda x: np.exp(rate * x), tolerance=once.errors[2].item())
-    assert (again.converged, len(again.errors)) == (True, 3)
+    assert (converged(again), len(again.errors)) == (True, 3)
     limit = run(lambda x: np.abs(x - centre))
-    assert (limit.converged, len(limit.errors)) == (False, 40)
+    assert (converged(limit), len(limit.errors)) == (False, 40)
 
     def disturbed(x):  # by a wave of the size 0.9e-13, which a function of degree 2 cannot follow
         return 1.0 / (1.0 + ((x - centre) / 0.4) ** 2) + 0.9e-13 * np.cos(20.0 * x)
@@ -406,7 +412,7 @@ def test_constants_and_what_is_refused(candidate, rng):
             [np.array([-1.0]), np.array([constant]), np.ones(1), np.zeros(1)],
             check_dtype=True,
         )
-        assert fit.converged is True
+        assert converged(fit)
     whole = run(lambda x: np.full(x.shape, 3))
     assert_equivalent(whole.rational.values, np.array([3.0]), check_dtype=True)
     step = run(lambda x: (x > 0.3).astype(np.int64), max_degree=2)

@@ -89,9 +89,9 @@ def aaa(function, *, tolerance=1e-13, max_degree=40):
         poles = roots(r).poles
         good = not any(p.imag == 0.0 and abs(p) <= 1.0 for p in poles)
         if good and errors[-1] <= tolerance:
-            return Fit(r, np.array(errors), True)
+            return Fit(r, np.array(errors), np.True_)
         if good and (best is None or errors[-1] < best[0]):
             best = errors[-1], r
         z, f = np.append(z, x[worst]), np.append(f, y[worst])
-    return Fit(r if best is None else best[1], np.array(errors), False)
+    return Fit(r if best is None else best[1], np.array(errors), np.False_)
 # recode-canary 5c2f41f0-8d1e-4d0b-9a57-6f7d1c0e3b92
