@@ -103,6 +103,15 @@ def test_excess_where_the_kernel_is_close_to_one(candidate, rng):
 
 
 @kernel
+def test_excess_of_every_size(candidate, rng):
+    """Neither a difference from one nor the first term of a series is accurate for all of these widths."""
+    first, second = rng.normal(size=(3, 4)), rng.normal(size=(4, 4))
+    for sigma in 10.0 ** rng.uniform(np.arange(-0.5, 6.0, 0.25), np.arange(-0.25, 6.25, 0.25)):
+        found = candidate.metrics.cmmd.excess_kernel(first, second, sigma.item())
+        np.testing.assert_allclose(found, excess(first, second, sigma.item()), rtol=1e-9)
+
+
+@kernel
 def test_excess_depends_on_the_ratio_only(candidate, rng):
     run = candidate.metrics.cmmd.excess_kernel
     first, second = sets(rng, 3, 4, 2)

@@ -75,6 +75,17 @@ def test_a_nearly_certain_byte_has_a_small_entropy(candidate, rng):
 
 
 @entropy
+def test_entropies_of_every_size(candidate, rng):
+    """From even bytes to a certain one: no formula for nearly certain bytes alone does for all."""
+    gaps = rng.uniform(0.0, 60.0, 120)
+    logits = np.zeros((121, 9))
+    logits[np.arange(120), rng.integers(9, size=120)] = gaps
+    others = 8.0 * np.exp(-gaps)
+    expected = np.log1p(others) + others * gaps / (1.0 + others)
+    np.testing.assert_allclose(candidate.patching.patcher.byte_entropies(logits), expected, rtol=2e-9)
+
+
+@entropy
 def test_bytes_that_cannot_come_contribute_nothing(candidate, rng):
     logits = np.full((8, 10), -np.inf)
     for row in range(8):

@@ -97,6 +97,16 @@ def test_split_of_faint_gaussians(candidate, rng):
 
 
 @splitting
+def test_split_of_every_opacity(candidate, rng):
+    """Opacities of any size, and as close to 1, for any number of copies: no part of the range is special."""
+    sizes = 10.0 ** rng.uniform([[-16.0], [-15.0]], 0.0, (2, 60))
+    opacities, copies = np.concatenate([sizes[0], 1.0 - sizes[1]]), rng.integers(1, MOST, 120, endpoint=True)
+    expected = [exact_factor(*pair) for pair in zip(opacities.tolist(), copies.tolist(), strict=True)]
+    found = candidate.splats.mcmc.split(opacities, copies)
+    np.testing.assert_allclose(np.stack(found, axis=1), expected, rtol=1e-6)
+
+
+@splitting
 def test_one_copy_and_too_many(candidate, rng):
     run = candidate.splats.mcmc.split
     opacities = np.append(rng.uniform(0.1, 0.9, 4), [0.0, 1.0])

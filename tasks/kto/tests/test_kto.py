@@ -313,6 +313,22 @@ def test_small_and_extreme_losses_are_accurate(candidate, rng):
 
 
 @losing
+def test_losses_of_every_size_are_accurate(candidate, rng):
+    """Gains of 0 to 700 on both sides, of which the smaller ones are neither exponentials nor far from them."""
+    gains = np.concatenate([rng.uniform(0.0, 45.0, 80), rng.uniform(45.0, 690.0, 20)]) * rng.choice([-1.0, 1.0], 100)
+    desirable = rng.uniform(size=100) < 0.5
+    sign = np.where(desirable, 1.0, -1.0)
+    policy = np.minimum(sign * gains, 0.0)
+    base = policy - sign * gains
+    found = candidate.kto.objective.kto_loss(policy, base, desirable, 0.0, beta=1.0)
+    gains = (sign * (policy - base)).tolist()
+    losses = np.array([1.0 / (1.0 + math.exp(gain)) for gain in gains])
+    slopes = np.array([1.0 / (2.0 + math.exp(gain) + math.exp(-gain)) for gain in gains])
+    assert_equivalent(found.losses, losses, rtol=2e-9, atol=0.0, check_dtype=True)
+    assert_equivalent(found.gradients, -sign * slopes / 100, rtol=2e-9, atol=0.0, check_dtype=True)
+
+
+@losing
 def test_arrays_and_options_that_do_not_fit(candidate, rng):
     policy, reference, desirable = examples(rng)
     run = candidate.kto.objective.kto_loss

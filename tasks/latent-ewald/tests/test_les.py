@@ -322,8 +322,9 @@ def test_forces_at_any_distance_keep_their_digits(candidate, rng, unit):
     sigma = unit * rng.uniform(0.6, 1.6)
     direction = rng.normal(size=3)
     direction /= np.linalg.norm(direction)
-    for exponent in (-8, -6, -5, -4, -3, -2, -1.5, -1, -0.5, 0, 0.7, 1, 2, 4, 8):
-        x = 10.0**exponent * rng.uniform(1.0, 1.3)  # in units of sqrt(2) sigma
+    exponents = [*(np.arange(-80, 10) + rng.uniform(size=90)) / 10.0, 1, 2, 4, 8]  # no formula may have a gap
+    for exponent in exponents:
+        x = 10.0 ** float(exponent)  # in units of sqrt(2) sigma
         if x < 1.0:
             # erf(x) - 2 x exp(-x^2) / sqrt(pi) = 4 / sqrt(pi) exp(-x^2) x^3 sum of (2 x^2)^m / (1 3 5 .. (2 m + 3))
             term, total = 1.0 / 3.0, 0.0

@@ -91,6 +91,19 @@ def test_thin_air_keeps_its_digits(candidate, rng):
 
 
 @quadrature
+def test_matter_of_every_thickness_keeps_its_digits(candidate, rng):
+    """Between thin air and thick matter: neither formula for an end is right everywhere."""
+    _, colors, depths, directions = samples(rng, rays=60, count=3)
+    densities = np.zeros((60, 3))
+    lengths = np.diff(depths, axis=1)[:, 0] * np.linalg.norm(directions, axis=1)
+    thickness = 10.0 ** rng.uniform(-20.0, 1.5, 60)
+    densities[:, 0] = thickness / lengths
+    found = candidate.nerf.render.composite(densities, colors, depths, directions)
+    np.testing.assert_allclose(found.weights[:, 0], -np.expm1(-thickness), rtol=1e-6)
+    np.testing.assert_allclose(found.opacity, -np.expm1(-thickness), rtol=1e-6)
+
+
+@quadrature
 def test_what_is_behind_thick_matter_keeps_its_digits(candidate, rng):
     """An exponential of -210 is right to about 210 times the rounding of float64."""
     _, colors, depths, directions = samples(rng, rays=3, count=7)

@@ -198,6 +198,16 @@ def test_small_shapes_and_small_probabilities(candidate, rng):
 
 
 @inverting
+def test_any_shape_and_any_probability(candidate, rng):
+    """A power loses digits long before the quantile is the probability, or that of the exponential distribution."""
+    p, sigma = np.append(10.0 ** rng.uniform(-30.0, 0.0, 60), rng.uniform(size=20)), rng.uniform(0.2, 5.0)
+    for size in 10.0 ** np.append(rng.uniform(-16.0, 0.5, 30), [-8.5, -6.5, -4.5]):
+        k = size.item() * rng.choice([-1.0, 1.0]).item()
+        expected = [quantile(each, k, sigma) for each in p.tolist()]
+        np.testing.assert_allclose(candidate.psis.pareto.gpd_quantile(p, k, sigma), expected, rtol=1e-9)
+
+
+@inverting
 def test_ends_types_and_refusals(candidate, rng):
     run = candidate.psis.pareto.gpd_quantile
     sigma, k = rng.uniform(0.2, 5.0), rng.uniform(0.2, 2.0)

@@ -139,6 +139,16 @@ def test_gradient_of_far_numbers(candidate, rng):
 
 
 @slope
+def test_gradient_of_numbers_of_any_size(candidate, rng):
+    """The squared tangent is close to 1 long before the slope is an exponential."""
+    levels, eps = drawn(rng)
+    grid = candidate.tokenizer.grid.Grid(levels, eps)
+    z = rng.uniform(-30.0, 30.0, (100, 4))
+    found = candidate.tokenizer.codes.gradient(z, np.ones((100, 4)), grid)
+    np.testing.assert_allclose(found, gradient_by_hand(z, np.ones((100, 4)), levels, eps), rtol=1e-9)
+
+
+@slope
 def test_shapes_must_be_the_same(candidate, rng):
     levels, eps = drawn(rng)
     grid = candidate.tokenizer.grid.Grid(levels, eps)

@@ -118,6 +118,24 @@ def test_narrow_kernels_do_not_underflow(candidate, rng):
 
 
 @kernel
+def test_kernels_of_every_width(candidate, rng):
+    """Widths from 1e-6 to 30 and points that are as close to each other and to the ends as the width is."""
+    for width in 10.0 ** rng.uniform(np.linspace(-6.0, 1.27, 30), np.linspace(-5.8, 1.47, 30)):
+        near = np.clip(rng.normal(size=6) * width, -0.5, 0.5) % 1.0
+        points, centres = np.append(near[:3], rng.uniform()), np.append(near[3:], rng.uniform())
+        reach = math.ceil(5.0 * width) + 1
+        shifts = 2.0 * np.arange(-reach, reach + 1)
+        apart = points[:, None, None] * np.array([1.0, -1.0]) + shifts[:, None, None, None] - centres[:, None]
+        exponents = np.moveaxis(-0.5 * (apart / width) ** 2, 0, 2).reshape(4, 4, -1)
+        top = exponents.max(axis=-1)
+        expected = (
+            top + np.log(np.exp(exponents - top[..., None]).sum(axis=-1)) - math.log(width * math.sqrt(2 * math.pi))
+        )
+        found = candidate.smece.smoothing.log_kernel(points, centres, width)
+        assert_equivalent(found, expected, rtol=2e-9, atol=2e-9)
+
+
+@kernel
 def test_other_types_no_points_and_refusals(candidate, rng):
     run = candidate.smece.smoothing.log_kernel
     half = rng.uniform(0.0, 1.0, 4).astype(np.float16)
