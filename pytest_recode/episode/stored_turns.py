@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_recode.episode import Feedback, Researcher, Turn
 from pytest_recode.faults import UserError
-from pytest_recode.feedback.researcher import recut
+from pytest_recode.feedback.creation import recut
 from pytest_recode.records.checkpoint import Checkpoint
 from pytest_recode.records.checkpoint_file import stored_episode
 from pytest_recode.records.record import EpisodeFacts, ReplayRecord

@@ -13,20 +13,20 @@ from typing import Any
 
 from pytest_recode.feedback.json_answers import Key, Record, Records, list_of
 from pytest_recode.feedback.levels import cut
-from pytest_recode.feedback.model_answers import CATEGORIES, FIELDS, WORDS, CorrectionPart, part_of, words_only
+from pytest_recode.feedback.model_answers import CATEGORIES, WORDS, words_only
 from pytest_recode.program import source
 
 MOST_WORDS = 4_000
 MOST_CODE = 60_000
 
 
-def schema(names: Sequence[str]) -> Mapping[str, Any]:
-    """JSON schema of the answer, on these interfaces."""
+def schema(names: Sequence[str], *, corrections: bool = False) -> Mapping[str, Any]:
+    """JSON schema of the answer, on these interfaces. `corrections`: whether the model writes them."""
     return list_of(
         "feedbacks",
         interface={"type": "string", "enum": list(names)},
         category={"type": "string", "enum": list(CATEGORIES)},
-        **{name: {"type": "string"} for name in FIELDS if name != "category"},
+        **{name: {"type": "string"} for name in (*WORDS, *(("correction",) if corrections else ()))},
         caused_by={"type": "string", "enum": ["", *names]},
     )
 
@@ -36,23 +36,22 @@ class Rules:
     """What an answer must and may contain. Each of the `failing` interfaces needs a record; `others` may have some.
 
     `may_have_code`: text fields in which code is allowed. `wrong`: returns what the audit finds in the text of a field, or "".
-    `one_block`: all corrections are of the same piece of code, so that one is enough. `whole`: whether corrections must be whole
-    definitions. `part`: which part of a definition a correction is.
+    `corrections`: whether the model writes them; otherwise they are derived. `one_block`: all corrections are of the same piece of code,
+    so that one is enough.
     """
 
     failing: tuple[str, ...]
     others: tuple[str, ...] = ()
     may_have_code: frozenset[str] = frozenset()
     wrong: Callable[[str, str], str] = lambda _field, _words: ""
+    corrections: bool = False
     one_block: bool = False
-    whole: bool = False
-    part: Callable[[str, str], CorrectionPart] = lambda _interface, code: part_of(code)
 
     @property
     def records(self) -> Records:
         """For the answers by these rules."""
         return Records(
-            schema=schema((*self.failing, *self.others)),
+            schema=schema((*self.failing, *self.others), corrections=self.corrections),
             key="interface",
             needed=self.failing,
             check=self._checked,
@@ -61,7 +60,7 @@ class Rules:
 
     def uncorrected(self, records: Mapping[Key, Sequence[Record]]) -> list[str]:
         """Failing interfaces with records that say neither what the right code is nor that the fault is elsewhere."""
-        corrected = {name for name, its in records.items() if any(one["correction"] for one in its)}
+        corrected = {name for name, its in records.items() if any(one.get("correction") for one in its)}
         if self.one_block and corrected:
             return []
         unsettled = [name for name in self.failing if name in records and name not in corrected]
@@ -73,18 +72,16 @@ class Rules:
         problems = []
         needed = WORDS[:1] if fields["caused_by"] else WORDS
         for name in WORDS:
-            words = fields[name]
-            fields[name] = cut(words if name in self.may_have_code else words_only(words), MOST_WORDS).strip()
-            if name in needed and not fields[name]:
+            fields[name] = bounded(fields[name])
+            if name in needed and not (fields[name] if name in self.may_have_code else words_only(fields[name])):
                 return None, [f"has a record whose {name} has no words"]
             if what := self.wrong(name, fields[name]):
                 problems.append(f"has a record whose {name} {what}")
-        fields["correction"] = dedent(fields["correction"]).encode(errors="replace").decode()
-        if what := _fault(fields["correction"]):
-            problems.append(f"has a record whose correction {what}")
-            fields["correction"] = ""
-        elif self.whole and self.part(fields["interface"], fields["correction"]) is CorrectionPart.PIECE:
-            problems.append("has a record whose correction is a part of a definition: give the whole definition")
+        if self.corrections:
+            fields["correction"] = dedent(fields["correction"]).encode(errors="replace").decode()
+            if what := _fault(fields["correction"]):
+                problems.append(f"has a record whose correction {what}")
+                fields["correction"] = ""
         return fields, problems
 
     def _reviewed(self, records: dict[Key, list[Record]]) -> Iterator[tuple[Key, str]]:
@@ -101,7 +98,13 @@ class Rules:
             records[name] = [one for one in records[name] if not one["caused_by"]]
             if not records[name]:
                 del records[name]
-        yield from ((name, "has no correction") for name in self.uncorrected(records))
+        if self.corrections:
+            yield from ((name, "has no correction") for name in self.uncorrected(records))
+
+
+def bounded(words: str) -> str:
+    """The text of a field as the audit reads it: with its code, unless that makes it too long."""
+    return cut(words if len(words) <= MOST_WORDS else words_only(words), MOST_WORDS).strip()
 
 
 def _fault(code: str) -> str:

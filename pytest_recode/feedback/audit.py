@@ -17,7 +17,7 @@ from typing import Any
 from pytest_recode.episode import Audit, FeedbackItem
 from pytest_recode.feedback.hidden_names import named, names_of
 from pytest_recode.feedback.leaks import Repeated, Secret, Span, repeated, secret, tokenised, words_of
-from pytest_recode.feedback.model_answers import WORDS, Style
+from pytest_recode.feedback.model_answers import WORDS, Style, words_only
 from pytest_recode.feedback.symptoms import PHRASES
 from pytest_recode.task import Files, Oracle, Parts
 
@@ -104,6 +104,8 @@ def audited(
 ) -> tuple[tuple[FeedbackItem, ...], Audit]:
     """The items with leaking passages cut, and the measurements for all their text, at whatever level it is shown.
 
+    A model's text is measured with its code, which is then removed where `style` allows none.
+
     Passages that `style` allows are measured but not cut: code of the reference in fields that may have code, and in these fields also
     text of the hidden tests if the run shows their output.
     """
@@ -116,7 +118,13 @@ def audited(
             words = visible(getattr(item, name))
             leaks = _leaks(words, hidden, known)
             spans = leaks.spans(name, style)
-            fields[name] = _without(words, spans)
+            without_code = (
+                words_only(words) if item.authors.get(name) == "model" and name not in style.may_have_code else words
+            )
+            if without_code == words:
+                fields[name] = _without(words, spans)
+            else:  # what is left may be another passage
+                fields[name] = _without(without_code, _leaks(without_code, hidden, known).spans(name, style))
             total += len(tokenised(words))
             cut += len(spans)
             no_text += len([what for what, _ in leaks.problems if what == NO_LANGUAGE])

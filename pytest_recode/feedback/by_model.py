@@ -1,8 +1,9 @@
 """A model as the researcher: it sees reference and candidate, and fills at least one record per failing interface.
 
 It sees neither hidden tests nor their inputs, unless the run shows their output to the agent as well. As in RECODE-H, it sees
-neither the level nor earlier feedback, so its feedback depends only on the candidate, and turns of all levels can share it. Its text is
-checked: what is not as its schema asks, and text that repeats the reference, goes back once; what then still repeats it is cut.
+neither the level nor earlier feedback, so its feedback depends only on the candidate, and turns of all levels can share it: it is not asked
+twice about the same code with the same verdict. Its text is checked: what is not as its schema asks, and text that repeats the reference,
+goes back once; what then still repeats it is cut. The correction is the reference's code, except in RECODE-H's style.
 
 A prompt that does not fit into the model's context window has less of the paper and of the list of the repository's files, and at last less
 of the candidate and the verdict. Feedback on such a prompt says so in `Feedback.prompt`. Instruction and reference are never shortened for the window.
@@ -19,16 +20,14 @@ from pytest_recode.feedback import prompts
 from pytest_recode.feedback.answers import Rules
 from pytest_recode.feedback.audit import TEST_NAME, TESTS, faults, secrets_of
 from pytest_recode.feedback.conversation import ConversationResult, converse, with_correction
-from pytest_recode.feedback.creation import written
+from pytest_recode.feedback.creation import on_the_same, recut, written
 from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.json_answers import Key, Record
-from pytest_recode.feedback.model_answers import WITHOUT_REFERENCE, CorrectionPart, Style, part_of
+from pytest_recode.feedback.model_answers import WITHOUT_REFERENCE, Style
 from pytest_recode.feedback.model_prompt import Lengths, Refusals, longest_lengths, prompt, sections, sound
 from pytest_recode.feedback.without_reference import without_reference
 from pytest_recode.models import Message, Model
-from pytest_recode.program import source
-from pytest_recode.program.interfaces import file_of, path_within
-from pytest_recode.task import Files, Parts, Task
+from pytest_recode.task import Parts, Task
 
 
 def by_model(model: Model, task: Task, parts: Parts, style: Style = Style()) -> Researcher:  # noqa: B008  a frozen value
@@ -46,6 +45,8 @@ def by_model(model: Model, task: Task, parts: Parts, style: Style = Style()) -> 
         derived = derive(task, parts, turn.targets, turn.verdict)
         if level == 0 or not derived:
             return written(task, hidden(), turn, level, derived, "derived")
+        if not style.test_output and (earlier := on_the_same(turns)) is not None:
+            return recut(task, turn, earlier, level)
         if style.writer == WITHOUT_REFERENCE:
             result = without_reference(model, task, parts, turn, derived, style, refusals)
         else:
@@ -86,9 +87,8 @@ def _ask(
         others=others,
         may_have_code=style.may_have_code,
         wrong=wrong,
+        corrections=style.corrections,
         one_block=parts.slot is not None,
-        whole=parts.slot is None and not style.may_have_code,
-        part=lambda interface, code: _part(interface, code, task, turn.targets),
     )
     records = rules.records
 
@@ -103,13 +103,6 @@ def _ask(
         shortened=calls.shortened,
         usage=calls.usage,
     )
-
-
-def _part(interface: str, code: str, task: Task, candidate: Files) -> CorrectionPart:
-    file = file_of(interface, task.targets)
-    if file is None:
-        return part_of(code)
-    return part_of(code, path_within(interface, file), source.parse(candidate.get(file)))
 
 
 def _items(

@@ -76,7 +76,11 @@ def converse(
 
 
 def with_correction(items: Sequence[FeedbackItem], derived: FeedbackItem) -> list[FeedbackItem]:
-    """A model's items of one interface, the first with the derived correction."""
-    first, *others = items
-    authors = {**first.authors, "correction": "derived"}
-    return [replace(first, correction=derived.correction, elsewhere=derived.elsewhere, authors=authors), *others]
+    """A model's items of one interface, the first that has its fault there with the derived correction."""
+    place = next((place for place, item in enumerate(items) if not item.caused_by), None)
+    if place is None or not (derived.correction or derived.elsewhere):
+        return list(items)
+    item = items[place]
+    authors = {**item.authors, **({"correction": "derived"} if derived.correction else {})}
+    corrected = replace(item, correction=derived.correction, elsewhere=derived.elsewhere, authors=authors)
+    return [*items[:place], corrected, *items[place + 1 :]]

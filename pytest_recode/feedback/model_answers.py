@@ -39,6 +39,11 @@ class Style:
         """The text fields in which code is allowed."""
         return frozenset(name for level, name in enumerate(WORDS, 1) if level >= self.code_from)
 
+    @property
+    def corrections(self) -> bool:
+        """Whether the model writes corrections, as RECODE-H's researcher does. Otherwise they are derived: the reference's code."""
+        return bool(self.may_have_code)
+
 
 class CorrectionPart(StrEnum):
     """The kind of a correction: whole definitions, the method that its interface names, or a piece of them."""

@@ -99,8 +99,12 @@ def prompt(
         ask += prompts.OTHERS.format(interfaces=", ".join(others))
     return [
         Message(role="system", content=_system(style, key)),
-        Message(role="user", content=ask + (prompts.BLOCK if parts.slot is not None else "")),
+        Message(role="user", content=ask + (_block(style) if parts.slot is not None else "")),
     ]
+
+
+def _block(style: Style) -> str:
+    return prompts.BLOCK + (prompts.BLOCK_CORRECTION if style.corrections else "")
 
 
 def framed(material: Mapping[str, str], most: Lengths) -> tuple[str, str]:
@@ -147,7 +151,10 @@ def words_of(style: Style) -> str:
 
 def _system(style: Style, key: str) -> str:
     tests = prompts.WITH_TESTS if style.test_output else prompts.WITHOUT_TESTS
-    return prompts.SYSTEM.format(key=key, records=prompts.RECORDS[style.scope], words=words_of(style), tests=tests)
+    correction = prompts.CORRECTION[style.corrections]
+    return prompts.SYSTEM.format(
+        key=key, records=prompts.RECORDS[style.scope], words=words_of(style), tests=tests, **correction
+    )
 
 
 def repository(parts: Parts) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-VERSION = "4"
+VERSION = "5"
 
 SYSTEM = """\
 You are a researcher and an author of the paper below. Someone is implementing its method in your repository, and \
@@ -28,16 +28,26 @@ Fields of a record:
 - description: one or two sentences: what goes wrong, as one who sees only the result would say it.
 - analysis: two to four sentences: why it goes wrong, which step of the candidate contradicts what.
 - suggestion: two to four sentences: what to change and where, in words.
-- correction: the Python code that makes the interface right: whole top-level definitions of its file and the imports \
-they need, without fences.
+{correction}\
 - caused_by: "", or the one other interface of the list whose fault makes this one fail, where this one's own code needs no \
-change. Then suggestion and correction are "" too.
+change. Then {empty} too.
 
 {words} {tests} Speak to the implementer, plainly.
 
 Answer with one JSON object of this form and nothing else:
 {{"feedbacks": [{{"interface": "…", "category": "T2", "description": "…", "analysis": "…", "suggestion": "…", \
-"correction": "…", "caused_by": ""}}]}}"""
+{example}"caused_by": ""}}]}}"""
+
+CORRECTION = {
+    True: {
+        "correction": "- correction: the Python code that makes the interface right: whole top-level definitions of its file and the imports "
+        "they need, without fences.\n",
+        "empty": 'suggestion and correction are ""',
+        "example": '"correction": "…", ',
+    },
+    False: {"correction": "", "empty": 'suggestion is ""', "example": ""},
+}
+"""By `Style.corrections`."""
 
 RECORDS = {
     "failing": "one record per failing interface, or several where it has several faults",
@@ -71,9 +81,11 @@ Interfaces whose tests pass, and which may have records too: {interfaces}."""
 
 BLOCK = """
 
-The implementer writes one block of the file alone, in place of the comment lines that the instruction names. A correction is the \
-code of that block and nothing else, whichever interface fails."""
+The implementer writes one block of the file alone, in place of the comment lines that the instruction names."""
 """Follows `ASK` where a part of a file is asked for."""
+
+BLOCK_CORRECTION = " A correction is the code of that block and nothing else, whichever interface fails."
+"""Follows `BLOCK` where the model writes corrections."""
 
 AGAIN = """\
 That answer is not as asked for:

@@ -11,9 +11,8 @@ from pytest_recode.feedback.audit import secrets_of
 from pytest_recode.feedback.causes import advice_in_words
 from pytest_recode.feedback.creation import written
 from pytest_recode.feedback.derived import Derivation, derivations
-from pytest_recode.feedback.levels import render
 from pytest_recode.feedback.model_answers import WORDS, Style, words_only
-from pytest_recode.models import Model, Usage
+from pytest_recode.models import Model
 from pytest_recode.task import Parts, Task
 
 USUALLY = "What usually goes wrong here:"
@@ -75,16 +74,6 @@ def _with_words(derivation: Derivation, words: Mapping[str, str]) -> FeedbackIte
     if item.possible_causes and "suggestion" in fields:
         fields["suggestion"] = advice_in_words(item.possible_causes, fields["suggestion"])
     return replace(item, **fields, authors={**item.authors, **authors})
-
-
-def recut(task: Task, turn: Turn, stored: Feedback, level: int) -> Feedback:
-    """A stored feedback on `turn`, with its text for `level`."""
-    return replace(
-        stored,
-        level=level,
-        text=render(turn.verdict, stored.items, level, turn.number, targets=task.targets, candidate=turn.targets),
-        usage=Usage(),
-    )
 
 
 def in_words(words: Mapping[str, str]) -> dict[str, str]:

@@ -13,10 +13,10 @@ from typing import Any
 
 from pytest_recode.episode import FeedbackItem, Turn
 from pytest_recode.feedback import prompts
-from pytest_recode.feedback.answers import MOST_WORDS, goes_round
+from pytest_recode.feedback.answers import bounded, goes_round
 from pytest_recode.feedback.conversation import ConversationResult, converse, with_correction
 from pytest_recode.feedback.json_answers import Key, Record, Records, list_of
-from pytest_recode.feedback.levels import cut, tally
+from pytest_recode.feedback.levels import tally
 from pytest_recode.feedback.model_answers import CATEGORIES, WORDS, Style, words_only
 from pytest_recode.feedback.model_prompt import (
     Lengths,
@@ -195,11 +195,8 @@ def _line(number: int, fault: Record) -> str:
 
 
 def _words(record: Record, style: Style) -> tuple[Record | None, list[str]]:
-    texts = {
-        name: cut(record[name] if name in style.may_have_code else words_only(record[name]), MOST_WORDS).strip()
-        for name in WORDS
-    }
-    empty = [name for name, text in texts.items() if not text]
+    texts = {name: bounded(record[name]) for name in WORDS}
+    empty = [name for name, text in texts.items() if not (text if name in style.may_have_code else words_only(text))]
     return (None, [f"has no words in {', '.join(empty)}"]) if empty else (texts, [])
 
 
@@ -221,6 +218,5 @@ def _items(
     items: list[FeedbackItem] = []
     for item in derived:
         own = by_interface.pop(item.interface, [])
-        corrected = own and item.correction and not own[0].caused_by
-        items += with_correction(own, item) if corrected else own or [item]
+        items += with_correction(own, item) or [item]
     return (*items, *(item for others in by_interface.values() for item in others))

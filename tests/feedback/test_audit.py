@@ -15,9 +15,10 @@ import pytest
 from pytest_recode.episode import Audit, Feedback, FeedbackItem, Turn
 from pytest_recode.feedback import prompts
 from pytest_recode.feedback.audit import MARK, TEST_NAME, audited, cuts, leaks_of, secrets
+from pytest_recode.feedback.creation import recut
 from pytest_recode.feedback.human_researcher import FeedbackRequest, Words, by_person
 from pytest_recode.feedback.model_answers import WORDS
-from pytest_recode.feedback.researcher import drafted, in_words, recut, researcher
+from pytest_recode.feedback.researcher import drafted, in_words, researcher
 from pytest_recode.models import Usage
 from pytest_recode.records.checkpoint import Checkpoint
 from pytest_recode.schema.stored_forms import dump, load
@@ -126,6 +127,15 @@ def test_a_model_that_leaks_twice_is_cut(chat_server: Serve) -> None:
     feedback = researcher(task(), parts(), model(chat_server([bad, bad])))([FAILED], 3)
     assert feedback.items[0].suggestion == f"It is {MARK} there."
     assert (feedback.source, feedback.audit.cut, feedback.audit.reference_run) == ("model", 1, 17)
+
+
+def test_what_a_model_leaks_within_the_marks_of_code_is_measured_before_it_is_removed(chat_server: Serve) -> None:
+    bad = say(answer(record(suggestion=f"It is `{CODE}` there."), record("stats.deviation")))
+    server = chat_server([bad, bad])
+    feedback = researcher(task(), parts(), model(server))([FAILED], 3)
+    assert "stats.mean has a record whose suggestion repeats code of the reference" in server.requests[1].prompt
+    assert feedback.items[0].suggestion == "It is (code left out) there."
+    assert (feedback.audit.cut, feedback.audit.reference_run) == (1, 17)
 
 
 def test_a_model_that_leaks_once_is_not(chat_server: Serve) -> None:

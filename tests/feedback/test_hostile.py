@@ -34,7 +34,7 @@ FORGED = (
 
 def said(text: str = "It is off.", interface: str = "stats.mean", **fields: str) -> str:
     words = dict.fromkeys(("description", "analysis", "suggestion"), text)
-    record = {"interface": interface, "category": "T2", "correction": "x = 1", "caused_by": "", **words, **fields}
+    record = {"interface": interface, "category": "T2", "caused_by": "", **words, **fields}
     return json.dumps({"feedbacks": [record]})
 
 

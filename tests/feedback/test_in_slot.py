@@ -11,6 +11,7 @@ from pytest_recode.feedback import prompts
 from pytest_recode.feedback.answers import Rules
 from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.levels import corrections, render
+from pytest_recode.feedback.model_answers import Style
 from pytest_recode.feedback.model_prompt import prompt
 from pytest_recode.formats.researchcodebench import FORMAT
 from pytest_recode.slots import laid
@@ -62,6 +63,8 @@ def test_a_model_is_told_that_a_correction_is_the_part(tasks: dict[str, Task]) -
     parts = task.load()
     _, asked = prompt(task, parts, {task.targets[0]: b""}, verdict())
     assert asked.content.endswith(prompts.BLOCK)
+    _, asked = prompt(task, parts, {task.targets[0]: b""}, verdict(), Style(code_from=1))
+    assert asked.content.endswith(prompts.BLOCK_CORRECTION)
     part = "        delta = other.mean - self.mean\n        mean = self.mean\n"
     record = {
         "interface": NAMES[0],
@@ -71,7 +74,7 @@ def test_a_model_is_told_that_a_correction_is_the_part(tasks: dict[str, Task]) -
         "suggestion": "Three.",
     }
     answer = json.dumps({"feedbacks": [{**record, "correction": part, "caused_by": ""}]})
-    records = Rules(failing=(NAMES[0],)).records
+    records = Rules(failing=(NAMES[0],), corrections=True).records
     records.add(answer)
     assert records.by_key[NAMES[0]][0]["correction"] == "delta = other.mean - self.mean\nmean = self.mean"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
@@ -21,6 +22,7 @@ from pytest_recode.feedback.researcher import researcher
 from pytest_recode.models import Message, ModelContext, Reply, Usage
 from pytest_recode.models.litellm_ import LitellmModel, make
 from pytest_recode.records.null_ledger import NullLedger
+from pytest_recode.verdict import Case
 from tests.chat_server import ChatServer, Script, fault, say, windowed
 from tests.feedback import natural_answers
 from tests.feedback.scene import REFERENCE, STUB, TESTS, case, parts, task, turn
@@ -41,15 +43,25 @@ WORDS = {
 FAILED = turn(STUB, case(), case("stats.deviation"), case("stats.Running.push", passed=True))
 
 
+SAID = {name: text for name, text in WORDS["stats.mean"].items() if name != "correction"}
+CODE = WORDS["stats.mean"]["correction"]
+
+
 def record(interface: str = "stats.mean", **fields: object) -> dict[str, Any]:
-    return {"interface": interface, **WORDS["stats.mean"], "caused_by": "", **fields}
+    return {"interface": interface, **SAID, "caused_by": "", **fields}
+
+
+def coded(interface: str = "stats.mean", **fields: object) -> dict[str, Any]:
+    """A record in RECODE-H's style."""
+    return {"interface": interface, **SAID, "correction": CODE, "caused_by": "", **fields}
 
 
 def answer(*records: object) -> str:
     return json.dumps({"feedbacks": records})
 
 
-GOOD = answer(record(), record("stats.deviation", correction="def deviation(values): return 1"))
+GOOD = answer(record(), record("stats.deviation"))
+CODED = answer(coded(), coded("stats.deviation", correction="def deviation(values): return 1"))
 
 
 def model(server: ChatServer) -> LitellmModel:
@@ -237,17 +249,15 @@ BAD_ANSWERS = {
         say(answer(record(suggestion=f"Take the {REFERENCE.splitlines()[11].strip()}"), record("stats.deviation"))),
         "stats.mean has a record whose suggestion repeats code of the reference",
     ),
-    "correction that is no Python": (
-        say(answer(record(correction="def mean(:"), record("stats.deviation"))),
-        "stats.mean has a record whose correction does not parse: invalid syntax (line 1)",
+    "code where none is asked for": (
+        say(answer(coded(), record("stats.deviation"))),
+        "$.feedbacks[0]: Additional properties are not allowed ('correction' was unexpected)",
     ),
-    "a piece of a definition": (
-        say(answer(record(correction="total = sum(weights)"), record("stats.deviation"))),
-        "stats.mean has a record whose correction is a part of a definition: give the whole definition",
-    ),
-    "no correction": (
-        say(answer(record(correction=""), record("stats.deviation"))),
-        "stats.mean has no correction",
+    "the reference within the marks of code": (
+        say(
+            answer(record(suggestion=f"Take `{REFERENCE.splitlines()[11].strip()}` there."), record("stats.deviation"))
+        ),
+        "stats.mean has a record whose suggestion repeats code of the reference",
     ),
 }
 
@@ -282,9 +292,9 @@ def test_what_is_usable_of_two_bad_answers_is_used(chat_server: Serve) -> None:
 
 
 def test_only_what_is_missing_is_asked_for_again_and_what_was_accepted_is_named(chat_server: Serve) -> None:
-    again = answer(record("stats.deviation", correction="def deviation(values): return 2"))
-    server = chat_server([say(answer(record(), record("stats.deviation", correction="def deviation("))), say(again)])
-    mean, deviation = asked(server).items
+    again = answer(coded("stats.deviation", correction="def deviation(values): return 2"))
+    server = chat_server([say(answer(coded(), coded("stats.deviation", correction="def deviation("))), say(again)])
+    mean, deviation = styled(server, code_from=1).items
     words = server.requests[1].body["messages"][-1]["content"]
     assert "Records of these interfaces are accepted and need not be given again: stats.mean." in words
     assert "- stats.deviation has a record whose correction does not parse" in words
@@ -295,7 +305,7 @@ def test_only_what_is_missing_is_asked_for_again_and_what_was_accepted_is_named(
 
 
 def test_an_interface_that_fails_because_of_another_needs_no_correction_of_its_own(chat_server: Serve) -> None:
-    none = {"analysis": "", "suggestion": "", "correction": ""}
+    none = {"analysis": "", "suggestion": ""}
     caused = {"interface": "stats.deviation", "category": "T2", "description": "It follows the mean.", **none}
     server = chat_server([say(answer(record(), {**caused, "caused_by": "stats.mean"}))])
     feedback = asked(server)
@@ -314,8 +324,8 @@ def test_an_interface_that_fails_because_of_another_needs_no_correction_of_its_o
 
 def test_interfaces_that_are_each_others_cause_are_derived(chat_server: Serve) -> None:
     circle = answer(
-        record(correction="", caused_by="stats.deviation"),
-        record("stats.deviation", correction="", caused_by="stats.mean"),
+        record(caused_by="stats.deviation"),
+        record("stats.deviation", caused_by="stats.mean"),
     )
     server = chat_server([say(circle), say(circle)])
     items = asked(server).items
@@ -326,7 +336,7 @@ def test_interfaces_that_are_each_others_cause_are_derived(chat_server: Serve) -
 
 
 def test_a_cause_that_is_none_is_named_with_the_choices(chat_server: Serve) -> None:
-    none = record("stats.deviation", caused_by="stats.Running.push", suggestion="", correction="")
+    none = record("stats.deviation", caused_by="stats.Running.push", suggestion="")
     server = chat_server([say(answer(record(), none)), say(answer(record("stats.deviation")))])
     item = asked(server).items[1]
     assert (
@@ -354,7 +364,7 @@ def test_a_field_with_nothing_but_code_is_asked_for_again(chat_server: Serve) ->
 
 
 def test_several_faults_of_one_interface_are_all_told(chat_server: Serve) -> None:
-    second = record(description="Weights of zero are divided by.", correction="")
+    second = record(description="Weights of zero are divided by.")
     feedback = asked(chat_server([say(answer(record(), second, record("stats.deviation")))]), 1)
     assert [item.interface for item in feedback.items] == ["stats.mean", "stats.mean", "stats.deviation"]
     assert feedback.text.count("Interface: stats.mean\n") == 2
@@ -367,7 +377,7 @@ def styled(server: ChatServer, level: int = 4, **style: Any) -> Feedback:
 
 
 def test_differences_of_interfaces_that_pass_are_told_where_the_run_asks_for_all(chat_server: Serve) -> None:
-    both = answer(record(), record("stats.deviation"), record("stats.Running.push", correction="", description="Slow."))
+    both = answer(record(), record("stats.deviation"), record("stats.Running.push", description="Slow."))
     server = chat_server([say(both)])
     feedback = styled(server, 1, scope="all")
     assert len(server.requests) == 1
@@ -386,13 +396,15 @@ LINE = "return sum(v * w for v, w in zip(values, weights)) / total"
 @pytest.mark.parametrize(("code_from", "with_code"), [(1, 3), (2, 2), (3, 1), (4, 0)])
 def test_words_hold_code_from_the_level_that_the_run_allows(chat_server: Serve, code_from: int, with_code: int) -> None:
     fields = dict.fromkeys(("description", "analysis", "suggestion"), f"It must be:\n```python\n{LINE}\n```\nso.")
-    server = chat_server([say(answer(record(**fields), record("stats.deviation")))])
-    feedback = styled(server, 4, code_from=code_from)
-    assert len(server.requests) == 1
+    kind = record if code_from == 4 else coded
+    server = chat_server([say(answer(kind(**fields), kind("stats.deviation")))] * 2)
+    feedback = styled(server, 3, code_from=code_from)
+    assert len(server.requests) == (1 if with_code == 3 else 2), (
+        "code of the reference is asked for again in other words"
+    )
     assert feedback.text.count(LINE) == with_code
-    assert len(corrections(feedback.text)) == 1  # that of the second interface is the same
-    assert (feedback.audit.reference_run > 8) is (with_code > 0)
-    assert feedback.audit.cut == 0
+    assert feedback.audit.reference_run > 8
+    assert feedback.audit.cut == 3 - with_code, "what is removed as code is measured, too"
 
 
 def test_the_researcher_reads_the_tests_output_where_the_agent_does(chat_server: Serve) -> None:
@@ -403,7 +415,6 @@ def test_the_researcher_reads_the_tests_output_where_the_agent_does(chat_server:
     assert ["You have not seen the hidden tests" in request.prompt for request in server.requests] == [False, True]
 
 
-WHOLE = [record(), record("stats.deviation", correction="def deviation(values): return 1")]
 AT_ONCE = {
     *("gpt: plain", "gpt: on one line", "gpt: one interface is the cause of the other"),
     *(
@@ -424,22 +435,27 @@ AT_ONCE = {
 def test_a_natural_answer_is_used_at_once_or_after_one_more(chat_server: Serve, name: str) -> None:
     """However JSON is written, it is read; what has another form than the schema goes back once, and no text is changed."""
     server = chat_server([say(natural_answers.ANSWERS[name]), say(natural_answers.BOTH)])
-    feedback = asked(server, played=turn(REFERENCE.replace("/ total", "* total"), case(), case("stats.deviation")))
+    played = turn(REFERENCE.replace("/ total", "* total"), case(), case("stats.deviation"))
+    feedback = researcher(task(), parts(WORDS), model(server), Style(code_from=3))([played], 4)
     assert len(server.requests) == (1 if name in AT_ONCE else 2)
     assert {author for item in feedback.items for author in item.authors.values()} == {"model"}
     assert feedback.items[0].description == natural_answers.MEAN["description"]
     assert feedback.items[0].correction.strip() == natural_answers.MEAN_CODE.strip()
 
 
-def test_a_piece_of_a_definition_is_kept_where_nothing_better_comes_and_named_so(chat_server: Serve) -> None:
-    piece = answer(record(correction="total = sum(weights)"), record("stats.deviation"))
-    feedback = asked(chat_server([say(piece), say(piece)]))
-    item = feedback.items[0]
-    assert (item.correction, item.authors["correction"]) == ("total = sum(weights)", "model")
-    assert (
-        "Correction of stats.mean, in stats.py (a piece: what it leaves out stays):\n\n    total = sum(weights)\n"
-    ) in feedback.text
-    assert [each.interface for each in corrections(feedback.text)] == ["stats.deviation"]
+def test_the_correction_is_the_references_and_never_a_models(chat_server: Serve) -> None:
+    server = chat_server([say(GOOD)])
+    feedback = asked(server)
+    assert "correction" not in server.requests[0].prompt
+    mean, deviation = feedback.items
+    assert [item.authors["correction"] for item in (mean, deviation)] == ["derived"] * 2
+    given = corrections(feedback.text)
+    assert [each.interface for each in given] == ["stats.mean", "stats.deviation"]
+    assert LINE in given[0].code
+    stub = coded(correction="def mean(values, weights=None):\n    return None  # see suggestion\n")
+    text = asked(chat_server([say(answer(stub, record("stats.deviation")))] * 2)).text
+    assert "return None" not in text
+    assert LINE in text
 
 
 PIECES = {
@@ -447,85 +463,119 @@ PIECES = {
     "dots in a comment": "class Running:\n    # …\n    def push(self, value, weight=1.0):\n        return 1\n",
     "dots after a statement": "def mean(values, weights=None):\n    total = sum(weights)\n    ...\n",
     "a method of dots": "class Running:\n    def __init__(self): ...\n\n    def push(self, value):\n        return 1\n",
+    "statements": "total = sum(weights)",
 }
 
 
 @pytest.mark.parametrize("code", PIECES.values(), ids=PIECES)
-def test_a_definition_with_parts_left_out_is_asked_for_again_and_else_named_so(chat_server: Serve, code: str) -> None:
-    piece = say(answer(record(correction=code), record("stats.deviation")))
-    server = chat_server([piece, say(GOOD)])
-    assert "(a piece" not in asked(server).text
-    assert (
-        "has a record whose correction is a part of a definition: give the whole definition"
-        in server.requests[1].prompt
-    )
-    text = asked(chat_server([piece, piece])).text
-    assert "Correction of stats.mean, in stats.py (a piece: what it leaves out stays):\n" in text
-    assert [each.interface for each in corrections(text)] == ["stats.deviation"]
+def test_in_the_style_of_recode_h_a_piece_is_taken_and_named_so(chat_server: Serve, code: str) -> None:
+    server = chat_server([say(answer(coded(correction=code), coded("stats.deviation")))])
+    feedback = styled(server, code_from=1)
+    assert len(server.requests) == 1
+    assert feedback.items[0].authors["correction"] == "model"
+    assert "Correction of stats.mean, in stats.py (a piece: what it leaves out stays):\n" in feedback.text
+    assert [each.interface for each in corrections(feedback.text)] == ["stats.deviation"]
 
 
 CLASS = "class Running:\n    def push(self, value, weight=1.0):\n        return 1\n"
 BEGUN = "import dataclasses\n\n@dataclasses.dataclass\nclass Running:\n    total: float\n    def push(self): ...\n    def pop(self): ...\n"
 
 
+def of_push(server: ChatServer, code: str) -> Feedback:
+    return researcher(task(), parts(WORDS), model(server), Style(code_from=1))(
+        [turn(code, case("stats.Running.push"))], 4
+    )
+
+
 @pytest.mark.parametrize("code", [CLASS, f"@dataclass\n{CLASS}"], ids=["no decorator", "no pop"])
 def test_a_class_that_would_take_methods_or_decorators_away_is_a_piece(chat_server: Serve, code: str) -> None:
-    played = turn(BEGUN, case("stats.Running.push"))
-    server = chat_server([say(answer(record("stats.Running.push", correction=code)))] * 2)
-    text = asked(server, played=played).text
-    assert (
-        "has a record whose correction is a part of a definition: give the whole definition"
-        in server.requests[1].prompt
-    )
+    text = of_push(chat_server([say(answer(coded("stats.Running.push", correction=code)))]), BEGUN).text
     assert "(a piece: what it leaves out stays):\n" in text
     assert corrections(text) == ()
     whole = code.replace("return 1", "return 1\n\n    def pop(self):\n        return 2")
-    server = chat_server(
-        [say(answer(record("stats.Running.push", correction="@dataclass\n" + whole.removeprefix("@dataclass\n"))))]
-    )
-    assert len(corrections(asked(server, played=played).text)) == len(server.requests) == 1
+    whole = "@dataclass\n" + whole.removeprefix("@dataclass\n")
+    server = chat_server([say(answer(coded("stats.Running.push", correction=whole)))])
+    assert len(corrections(of_push(server, BEGUN).text)) == 1
 
 
-def test_a_correction_of_comments_alone_is_none(chat_server: Serve) -> None:
-    bad = answer(record(correction="# put the old body back"), record("stats.deviation"))
+BAD_CODE = {
+    "# put the old body back": "holds comments and no code",
+    "def mean(:": "does not parse: invalid syntax (line 1)",
+    "": "",
+}
+
+
+@pytest.mark.parametrize("code", BAD_CODE)
+def test_a_correction_that_is_no_code_is_asked_for_again_and_else_derived(chat_server: Serve, code: str) -> None:
+    bad = answer(coded(correction=code), coded("stats.deviation"))
     server = chat_server([say(bad), say(bad)])
-    item = asked(server).items[0]
-    assert "stats.mean has a record whose correction holds comments and no code" in server.requests[1].prompt
+    item = styled(server, code_from=1).items[0]
+    problem = f"has a record whose correction {BAD_CODE[code]}" if code else "has no correction"
+    assert f"stats.mean {problem}" in server.requests[1].prompt
     assert item.authors["correction"] == "derived"
 
 
 def test_a_cause_that_passes_needs_a_record_of_its_own(chat_server: Serve) -> None:
-    caused = record("stats.deviation", caused_by="stats.Running.push", suggestion="", correction="")
+    caused = record("stats.deviation", caused_by="stats.Running.push", suggestion="")
     first = say(answer(record(), caused))
-    push = "class Running:\n    def __init__(self):\n        self.total = 0\n\n    def push(self, value, weight=1.0):\n        return 1\n"
-    server = chat_server([first, say(answer(record("stats.Running.push", correction=push), caused))])
+    server = chat_server([first, say(answer(record("stats.Running.push"), caused))])
     feedback = styled(server, scope="all")
     assert "whose caused_by is stats.Running.push, of which there is no record" in server.requests[1].prompt
     assert "Cause: The fault is in stats.Running.push." in feedback.text
-    assert [each.interface for each in corrections(feedback.text)] == ["stats.mean", "stats.Running.push"]
+    assert [each.interface for each in corrections(feedback.text)] == ["stats.mean"]
     item = styled(chat_server([first, first]), scope="all").items[1]
     assert (item.caused_by, item.authors["suggestion"], item.authors["correction"]) == ("", "derived", "derived")
 
 
-def test_in_the_style_of_recode_h_a_piece_is_taken_and_named_so(chat_server: Serve) -> None:
-    server = chat_server([say(answer(record(correction="total = sum(weights)"), record("stats.deviation")))])
-    text = styled(server, code_from=1).text
-    assert len(server.requests) == 1
-    assert "(a piece: what it leaves out stays):\n" in text
-
-
 def test_a_lone_method_is_named_as_one(chat_server: Serve) -> None:
-    played = turn(STUB, case("stats.Running.push"))
     code = "def push(self, value, weight=1.0):\n    self.total += value * weight\n    return self.total"
-    text = asked(chat_server([say(answer(record("stats.Running.push", correction=code)))]), played=played).text
+    text = of_push(chat_server([say(answer(coded("stats.Running.push", correction=code)))]), STUB).text
     assert "Correction of stats.Running.push, in stats.py (a method, which replaces that of its class):\n" in text
     assert [each.code for each in corrections(text)] == [f"{code}\n"]
 
 
+# -- the same code again -------------------------------------------------------------------------------------------
+
+
+def followed(first: Turn, feedback: Feedback, code: str = STUB, *cases: Case) -> list[Turn]:
+    """`first`, and the turn that was played with this feedback on it."""
+    return [first, replace(turn(code, *(cases or FAILED.verdict.cases), number=2), feedback=feedback)]
+
+
+@pytest.mark.parametrize("level", [1, 4])
+def test_the_same_code_gets_the_same_feedback_without_another_call(chat_server: Serve, level: int) -> None:
+    server = chat_server([say(GOOD)])
+    answers = researcher(task(), parts(WORDS), model(server))
+    first = answers([FAILED], 3)
+    again = answers(followed(FAILED, first), level)
+    assert len(server.requests) == 1
+    assert (again.turn, again.level, again.usage, again.items) == (2, level, Usage(), first.items)
+    assert again.text.startswith(f"Feedback on turn 2, level L{level}.")
+    assert (again.source, again.model, again.prompt, again.audit) == ("model", "gpt-5-mini", first.prompt, first.audit)
+
+
+@pytest.mark.parametrize(
+    ("code", "cases"),
+    [(STUB + "# other\n", ()), (STUB, (case(kind="shape"), case("stats.deviation")))],
+    ids=["other code", "other verdict"],
+)
+def test_other_code_and_another_verdict_are_asked_about(chat_server: Serve, code: str, cases: tuple[Case, ...]) -> None:
+    server = chat_server([say(GOOD), say(GOOD)])
+    answers = researcher(task(), parts(WORDS), model(server))
+    answers(followed(FAILED, answers([FAILED], 3), code, *cases), 3)
+    assert len(server.requests) == 2
+
+
+def test_feedback_of_l0_is_none_to_use_again(chat_server: Serve) -> None:
+    server = chat_server([say(GOOD)])
+    answers = researcher(task(), parts(WORDS), model(server))
+    assert answers(followed(FAILED, answers([FAILED], 0)), 1).source == "model"
+
+
 def test_whole_records_of_an_answer_that_was_cut_off_are_kept(chat_server: Serve) -> None:
-    first, second = record(), record("stats.deviation", correction="def deviation(values): return 1")
-    server = chat_server([say(GOOD[:-40]), say(answer(second))])
-    items = asked(server).items
+    first, second = coded(), coded("stats.deviation", correction="def deviation(values): return 1")
+    server = chat_server([say(CODED[:-40]), say(answer(second))])
+    items = styled(server, code_from=1).items
     assert "accepted and need not be given again: stats.mean." in server.requests[1].prompt
     assert "$.feedbacks[1]: 'caused_by' is a required property" in server.requests[1].prompt
     assert [item.correction.strip() for item in items] == [one["correction"].strip() for one in (first, second)]
@@ -544,8 +594,8 @@ def test_code_is_taken_out_of_words(chat_server: Serve) -> None:
 
 
 def test_words_with_lone_surrogates_and_controls_can_be_sent_on(chat_server: Serve) -> None:
-    text = answer(record(description="a\ud800b\x1b[2J", correction="x = '\ud800'"), record("stats.deviation"))
-    feedback = asked(chat_server([say(text)]))
+    text = answer(coded(description="a\ud800b\x1b[2J", correction="x = '\ud800'"), coded("stats.deviation"))
+    feedback = styled(chat_server([say(text)]), code_from=1)
     assert feedback.items[0].description == "a\\xd800b\\x1b[2J"
     feedback.text.encode()
 
@@ -641,6 +691,10 @@ def test_the_schema_asks_for_what_is_read() -> None:
     asked_for = schema(["stats.mean", "stats.deviation"])
     validator = jsonschema.Draft202012Validator(asked_for)
     assert validator.is_valid(json.loads(GOOD))
+    assert not validator.is_valid(json.loads(CODED))
+    assert jsonschema.Draft202012Validator(schema(["stats.mean", "stats.deviation"], corrections=True)).is_valid(
+        json.loads(CODED)
+    )
     assert not validator.is_valid(json.loads(answer(record("other"))))
     assert not validator.is_valid({"feedbacks": [{"interface": "stats.mean"}]})
 
@@ -650,7 +704,10 @@ def test_another_prompt_is_another_version() -> None:
     words = "\0".join(
         (prompts.SYSTEM, prompts.SECTION, prompts.ASK, prompts.OTHERS, prompts.BLOCK, *prompts.RECORDS.values())
     )
+    words += "\0".join(
+        (prompts.BLOCK_CORRECTION, *(text for texts in prompts.CORRECTION.values() for text in texts.values()))
+    )
     words += "\0".join((prompts.WORDS_ALONE, prompts.WORDS_WITH_CODE, prompts.WITHOUT_TESTS, prompts.WITH_TESTS))
     words += "\0".join((prompts.AGAIN, prompts.ACCEPTED))
     words += "\0".join((prompts.DIAGNOSE, prompts.DIAGNOSE_ASK, prompts.WRITE, prompts.WRITE_ASK))
-    assert (prompts.VERSION, hashlib.sha256(words.encode()).hexdigest()[:12]) == ("4", "9fc5dda831e5")
+    assert (prompts.VERSION, hashlib.sha256(words.encode()).hexdigest()[:12]) == ("5", "a1932bf96580")

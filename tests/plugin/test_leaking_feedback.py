@@ -46,7 +46,7 @@ def test_model_and_prompt_are_in_record_and_transcript(
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     make_task()
     item = {"interface": "answer.half", "category": "T3", "description": "d", "analysis": "a", "suggestion": "s"}
-    with ChatServer([say(json.dumps({"feedbacks": [{**item, "correction": "x = 1", "caused_by": ""}]}))]) as server:
+    with ChatServer([say(json.dumps({"feedbacks": [{**item, "caused_by": ""}]}))]) as server:
         recode(
             *("--recode-agent=tiny_agents:NEVER", "--recode-turns=2", "--recode-feedback=L1", "--recode-out=out"),
             *("--recode-feedback-model=gpt-5-mini", f"--recode-api-base={server.url}"),
@@ -72,7 +72,10 @@ def test_model_and_prompt_are_in_record_and_transcript(
                 "category": "T3",
                 "caused_by": None,
                 "possible_causes": [],
-                "authors": dict.fromkeys(("category", "description", "analysis", "suggestion", "correction"), "model"),
+                "authors": {
+                    **dict.fromkeys(("category", "description", "analysis", "suggestion"), "model"),
+                    "correction": "derived",
+                },
             }
         ],
     }

@@ -363,7 +363,6 @@ def test_feedback_by_a_model(make_task: MakeTask, recode: Run, results: Results,
                 "description": "half does not halve",
                 "analysis": "it gives its argument back",
                 "suggestion": "divide by two",
-                "correction": "def half(x):\n    return x / 2",
                 "caused_by": "",
             }
         ]

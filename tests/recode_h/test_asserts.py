@@ -245,7 +245,6 @@ def test_no_level_of_feedback_shows_what_an_assertion_was_about(
         "description": "a",
         "analysis": "b",
         "suggestion": "c",
-        "correction": "d = 1",
         "caused_by": "",
     }
 
