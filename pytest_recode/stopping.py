@@ -12,7 +12,7 @@ import signal
 import termios
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 
@@ -58,6 +58,7 @@ class Stops:
         self._check = check
         self._busy = False
         self._inside = False
+        self._in_flight: Callable[[], bool] | None = None  # whether an episode of another thread waits for an answer
         self._expired = False
         self._timer: threading.Timer | None = None
         self._lock = threading.Lock()
@@ -73,12 +74,20 @@ class Stops:
             for each in self.on_request:
                 each()
 
-    def enter(self) -> None:
-        """Call it before a request. Raises `Stopped`, and what the check of the run's directory raises."""
+    def check(self) -> None:
+        """Raises `Stopped` if the run stops, and what the check of the run's directory raises."""
         if self.reason:
             raise Stopped(self.reason)
         self._check()
+
+    def enter(self) -> None:
+        """Call it before a request. Raises what `check` raises."""
+        self.check()
         self._busy = True
+
+    def waiting(self, wake: Callable[[], None]) -> AbstractContextManager[None]:
+        """Nothing: a signal ends the wait."""
+        return nullcontext()
 
     def settle(self) -> None:
         """Call it when the answer is recorded, or if there is none. Raises `Stopped`."""
@@ -100,6 +109,17 @@ class Stops:
             yield
         finally:
             self._inside = False
+            self.settled()
+
+    @contextmanager
+    def in_flight(self, busy: Callable[[], bool]) -> Iterator[None]:
+        """Wrap a loop whose episodes run in other threads: it ends them after a stop, so that a signal only requests one. `busy`: whether one
+        of them waits for an answer."""
+        self._in_flight = busy
+        try:
+            yield
+        finally:
+            self._in_flight = None
             self.settled()
 
     @contextmanager
@@ -133,9 +153,11 @@ class Stops:
                 return
             else:
                 self.request(f"stopped by {_NAMES[signal.Signals(number)]}")
-            if self._busy:
+            if self._busy or (self._in_flight is not None and self._in_flight()):
                 notify(f"{self.reason}: waiting up to {AWAITED:.0f} s for the answer in progress; Ctrl-C ends the wait")
                 self.limit(AWAITED)
+            elif self._in_flight is not None:
+                return
             elif self._inside:
                 raise Stopped(self.reason)
             elif not outside(self.reason):

@@ -31,7 +31,17 @@ VALUES = {
     "wording",
 }
 """Modules that every package may import, as it may the values of an episode."""
-LOOP = {"assembly", "error_record", "first_prompt", "loop", "player", "recorder", "setup", "stored_turns"}
+LOOP = {
+    "assembly",
+    "episode_queue",
+    "error_record",
+    "first_prompt",
+    "loop",
+    "player",
+    "recorder",
+    "setup",
+    "stored_turns",
+}
 """Modules of `episode` that are no values."""
 MAY = {
     "values": set(),

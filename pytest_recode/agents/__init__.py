@@ -132,6 +132,7 @@ class AgentKind:
     episode's time limit does not apply.
 
     `defaults`: settings that are others with this agent, by the names of the fields of Settings; what the user gave wins.
+    `concurrent`: several episodes in threads of one process may use it at the same time (--recode-in-flight).
     `fixes`: settings that it has whatever the user gave, such as `ONE_STEP`; an option of one on the command line is an error.
     """
 
@@ -140,6 +141,7 @@ class AgentKind:
     needs_reference: bool = False
     needs_person: bool = False
     offline: bool = False
+    concurrent: bool = False
     defaults: Mapping[str, Any] = field(default_factory=dict, hash=False)
     fixes: Mapping[str, Any] = field(default_factory=dict, hash=False)
 

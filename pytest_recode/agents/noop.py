@@ -15,4 +15,4 @@ class Noop:
         return Move()
 
 
-KIND = AgentKind(make=lambda _: Noop(), needs_model=False, offline=True, fixes=ONE_STEP)
+KIND = AgentKind(make=lambda _: Noop(), concurrent=True, needs_model=False, offline=True, fixes=ONE_STEP)

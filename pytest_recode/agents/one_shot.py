@@ -275,4 +275,4 @@ def make(context: AgentContext) -> Agent:
     return OneShot(context=context, model=context.model)
 
 
-KIND = AgentKind(make=make, fixes=ONE_STEP)
+KIND = AgentKind(make=make, concurrent=True, fixes=ONE_STEP)

@@ -340,7 +340,7 @@ def make(context: AgentContext) -> Agent:
     )
 
 
-KIND = AgentKind(make=make)
+KIND = AgentKind(make=make, concurrent=True)
 
 
 def _replaced(actions: Sequence[Action]) -> str:

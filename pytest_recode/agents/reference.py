@@ -27,4 +27,4 @@ def make(context: AgentContext) -> Agent:
     return ReferenceAgent(solution=context.solution)
 
 
-KIND = AgentKind(make=make, needs_model=False, needs_reference=True, offline=True, fixes=ONE_STEP)
+KIND = AgentKind(make=make, concurrent=True, needs_model=False, needs_reference=True, offline=True, fixes=ONE_STEP)

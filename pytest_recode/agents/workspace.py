@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cache
 from types import TracebackType
@@ -35,8 +36,17 @@ class SandboxWorkspace:
     Raises `Refused` for what cannot be done as asked, `SandboxError` once the workspace is gone or talks nonsense.
     """
 
-    def __init__(self, sandbox: Sandbox, brief: Brief, environment: Environment, limits: Limits) -> None:
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        brief: Brief,
+        environment: Environment,
+        limits: Limits,
+        room: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        """`room`: entered around each command; it may wait until the machine has room for one."""
         self._sandbox = sandbox
+        self._room = room
         self._brief = brief
         self._environment = replace(
             environment, preload=()
@@ -77,7 +87,8 @@ class SandboxWorkspace:
     def run(self, command: str, seconds: float | None = None) -> CommandResult:
         limit = self._limits.command_seconds
         seconds = limit if seconds is None else min(limit, seconds)  # in this order, NaN is the limit
-        done = _typed(self._ask("run", longest=seconds, command=command, seconds=seconds), dict)
+        with self._room():
+            done = _typed(self._ask("run", longest=seconds, command=command, seconds=seconds), dict)
         return CommandResult(
             status=_typed(done.get("status"), int),
             output=_typed(done.get("output"), bytes).decode("utf-8", "replace"),

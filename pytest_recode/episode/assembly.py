@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from pytest_recode.agents import Agent, AgentContext, AgentKind, Log, Terminal
 from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.clock import Clock, Wait
 from pytest_recode.episode import Feedback, Policy, Researcher, Turn
+from pytest_recode.episode.episode_queue import EpisodeQueue
 from pytest_recode.episode.stored_turns import Replay
 from pytest_recode.faults import GraderError, ModelError, SandboxError, UserError
 from pytest_recode.feedback import test_output
@@ -87,6 +89,9 @@ class Meter:
     def enter(self) -> None:
         self.ledger.enter()
 
+    def waiting(self, wake: Callable[[], None]) -> AbstractContextManager[None]:
+        return self.ledger.waiting(wake)
+
     def spent(self, model: str, usage: Usage) -> None:
         self.ledger.spent(model, usage)
         self.total += usage
@@ -131,6 +136,9 @@ class GatewayMeter:
     def begin(self) -> None:
         self.meter.enter()
         self.meter.clock.enqueued()
+
+    def waiting(self, wake: Callable[[], None]) -> AbstractContextManager[None]:
+        return self.meter.waiting(wake)
 
     def tried(self) -> None:
         self.meter.clock.tried()
@@ -179,6 +187,7 @@ class Stage:
     out: Path
     turn: Callable[[], int]
     first_turn: Callable[[], str]
+    queue: EpisodeQueue
     files: RunFiles = LOCAL
 
     @property
@@ -198,7 +207,8 @@ class Stage:
         return brief(self.plan.task, self.parts, paper=self.settings.paper)
 
     def workspace(self) -> SandboxWorkspace:
-        return SandboxWorkspace(self.sandbox, self.brief(), self.plan.task.environment, self.plan.task.limits)
+        room = partial(self.queue.turn, "commands")
+        return SandboxWorkspace(self.sandbox, self.brief(), self.plan.task.environment, self.plan.task.limits, room)
 
     def agent(self) -> Agent:
         plan, cast = self.plan, self.cast
@@ -222,7 +232,8 @@ class Stage:
 
     def check(self) -> None:
         """Raises `GraderError` or `SandboxError` if no verdict is possible, before any model call is paid for."""
-        check(self.plan.task, self.parts, self.sandbox)
+        with self.queue.turn("gradings"):
+            check(self.plan.task, self.parts, self.sandbox)
 
     def judge(self) -> Callable[[Files], Verdict]:
         separate = (
@@ -233,7 +244,9 @@ class Stage:
             self.transcript.grading(list(targets))
             self.meter.settle()
             try:
-                verdict = judge(self.plan.task, self.parts, targets, self.sandbox, seed=self._seed(targets))
+                seed = self._seed(targets)
+                with self.queue.turn("gradings"):
+                    verdict = judge(self.plan.task, self.parts, targets, self.sandbox, seed=seed)
             except GraderError:
                 if not self.cast.agent.needs_model and separate:  # a model's task was checked before
                     with suppress(GraderError, SandboxError):

@@ -13,6 +13,7 @@ from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.clock import Clock
 from pytest_recode.episode import OnTurn, Stop, loop
 from pytest_recode.episode.assembly import Cast, EpisodePlan, Stage
+from pytest_recode.episode.episode_queue import EpisodeQueue
 from pytest_recode.episode.error_record import error_record
 from pytest_recode.episode.recorder import EpisodeRecorder, open_recorder
 from pytest_recode.episode.setup import first_turn_facts
@@ -37,17 +38,21 @@ def play(
     on_turn: OnTurn,
     clock: Clock | None = None,
     files: RunFiles = LOCAL,
+    queue: EpisodeQueue | None = None,
 ) -> Record:
     """Play `plan` and return its record.
 
     The transcript is written while the episode runs. Turns that an earlier run stored in `out` are not played again, nor is a
-    first turn that an episode with another policy has played. `clock` must be new; the caller may read it during the episode.
+    first turn that an episode with another policy has played. `clock` must be new; the caller may read it during the episode. `queue`: of the
+    same clock, where many episodes play at the same time.
 
     A fault that is not the candidate's results in a record with outcome "error". Raises `RecordsError` if a file cannot be
     written, and `UserError` if a file of an earlier run cannot be read. A `BaseException` that is no `Exception` (an interrupt,
     an external time-out) is noted in the transcript and raised again, after the sandbox was released.
     """
-    with open_recorder(plan, cast, settings, sandbox, ledger, out, on_turn, clock or Clock(), files) as recorder:
+    clock = clock or Clock()
+    queue = queue or EpisodeQueue(clock=clock)
+    with open_recorder(plan, cast, settings, sandbox, ledger, out, on_turn, clock, queue, files) as recorder:
         try:
             with interrupts_first():
                 parts = plan.task.load()
@@ -64,6 +69,7 @@ def play(
                     out=out,
                     turn=lambda: len(recorder.turns) + 1,
                     first_turn=lambda: recorder.first_turn,
+                    queue=queue,
                     files=files,
                 )
                 with stage.workspace() as workspace:

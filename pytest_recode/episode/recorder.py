@@ -14,6 +14,7 @@ from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.clock import Clock
 from pytest_recode.episode import Feedback, OnTurn, Stop, Turn
 from pytest_recode.episode.assembly import Cast, EpisodePlan, Meter
+from pytest_recode.episode.episode_queue import EpisodeQueue
 from pytest_recode.episode.setup import check_files, check_setup, episode_facts
 from pytest_recode.faults import RecordsError, Stopped, UserError
 from pytest_recode.models import Ledger, Usage
@@ -49,6 +50,7 @@ class EpisodeRecorder:
     on_turn: OnTurn
     start: float
     files: RunFiles
+    queue: EpisodeQueue
     answers: Path | None
     first_turn: str = ""
     turns: list[Turn] = field(default_factory=list)
@@ -131,6 +133,7 @@ class EpisodeRecorder:
             "usage": record.usage(spent),
             "seconds": round(time.monotonic() - self.start, 3),
             "waited": round(self.meter.clock.waited, 3),
+            "queued": self.queue.record,
             "ended": datetime.now(UTC).isoformat(timespec="seconds"),
             "isolation": played[-1].verdict.isolation if played else self.facts["isolation"],
             "error": error,
@@ -157,6 +160,7 @@ def open_recorder(
     out: Path,
     on_turn: OnTurn,
     clock: Clock,
+    queue: EpisodeQueue,
     files: RunFiles,
 ) -> Iterator[EpisodeRecorder]:
     """Open transcript and checkpoints, and read what an earlier run stored in them."""
@@ -186,6 +190,7 @@ def open_recorder(
             start=time.monotonic() - sum(turn.seconds for turn in stored.turns),
             turns=list(stored.turns),
             files=files,
+            queue=queue,
             answers=out / ANSWERS if cast.gateway is not None else None,
         )
         try:

@@ -13,6 +13,8 @@ class PolicyKind:
     """A registered policy. `make` receives the options after the colon (`escalate:start=1,max=3`) as a dict of text.
 
     It raises a `UserError` that names the option and the choices.
+    `concurrent`: several episodes in threads of one process may use it at the same time (--recode-in-flight).
     """
 
     make: Callable[[dict[str, str]], Policy]
+    concurrent: bool = False

@@ -74,7 +74,7 @@ def _fixed(level: int) -> PolicyKind:
         _known(f"L{level}", options)
         return _Fixed(level)
 
-    return PolicyKind(make=make)
+    return PolicyKind(make=make, concurrent=True)
 
 
 def _escalate(options: dict[str, str]) -> Policy:
@@ -126,6 +126,6 @@ def _whole(policy: str, options: Mapping[str, str], key: str, default: int, leas
 
 
 L0, L1, L2, L3, L4 = (_fixed(level) for level in range(LOWEST, HIGHEST + 1))
-ESCALATE = PolicyKind(make=_escalate)
-ADAPTIVE = PolicyKind(make=_adaptive)
-NONE = PolicyKind(make=_none)
+ESCALATE = PolicyKind(make=_escalate, concurrent=True)
+ADAPTIVE = PolicyKind(make=_adaptive, concurrent=True)
+NONE = PolicyKind(make=_none, concurrent=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from pytest_recode.faults import ModelError, ModelFault
 from pytest_recode.gateway.budget import Budget
@@ -157,6 +158,9 @@ class GatewayCall:
         """`admitted` has written the line."""
 
     def enter(self) -> None: ...
+
+    def waiting(self, wake: Callable[[], None]) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def spent(self, model: str, usage: Usage) -> None:
         self._end_line(usage)

@@ -10,9 +10,10 @@ import hashlib
 import http.client
 import json
 import logging
+import socket
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -42,6 +43,28 @@ A = TypeVar("A", Reply, Embedded)
 LOG = logging.getLogger("pytest_recode")
 
 
+class _Unobserved:
+    """Records nothing: for calls outside of an episode."""
+
+    turn, first_turn = 0, ""
+
+    def begin(self) -> None: ...
+
+    def waiting(self, wake: Callable[[], None]) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def tried(self) -> None: ...
+
+    def retry(self, error: ModelError, pause: float) -> None: ...
+
+    def answered(self, model: str, usage: Usage, details: CallDetails) -> None: ...
+
+    def failed(self) -> None: ...
+
+
+_UNOBSERVED = _Unobserved()
+
+
 class GatewayModel:
     """A model that the run's gateway calls. `observer` records the calls."""
 
@@ -53,7 +76,7 @@ class GatewayModel:
         self._caller = context.caller
         self._temperature = context.temperature
         self._counts: Counter[bytes] = Counter()
-        self._observer: CallObserver = context.observer or _Unobserved()
+        self._observer: CallObserver = context.observer or _UNOBSERVED
         found = facts(address, context.name)
         self.native_tools, self.window, self.answer = found.native_tools, found.window, found.answer
 
@@ -95,7 +118,8 @@ class GatewayModel:
 
     def _last_event(self, path: str, body: Mapping[str, Any]) -> Event:
         """The event with the answer. Raises what the gateway raised, and `ModelError` if it ended."""
-        with _requested(self._address, self._caller, self.name, "POST", path, json.dumps(body)) as response:
+        wait = self._observer.waiting
+        with _requested(self._address, self._caller, self.name, "POST", path, json.dumps(body), wait) as response:
             try:
                 if response.status != 200:
                     raise GatewayError(response.read().decode("utf-8", "replace"))
@@ -162,7 +186,7 @@ def make(context: ModelContext) -> GatewayModel:
     return GatewayModel(context, _address(context))
 
 
-KIND = ModelKind(make=make, check=check, glance=glance, gateway=True, embedder=make)
+KIND = ModelKind(make=make, check=check, glance=glance, gateway=True, concurrent=True, embedder=make)
 
 
 def _address(context: ModelContext) -> GatewayAddress:
@@ -173,17 +197,32 @@ def _address(context: ModelContext) -> GatewayAddress:
 
 @contextmanager
 def _requested(
-    address: GatewayAddress, caller: Caller, model: str, method: str, path: str, body: str | None = None
+    address: GatewayAddress,
+    caller: Caller,
+    model: str,
+    method: str,
+    path: str,
+    body: str | None = None,
+    waiting: Callable[[Callable[[], None]], AbstractContextManager[None]] = _UNOBSERVED.waiting,
 ) -> Iterator[http.client.HTTPResponse]:
-    """Send a request; waits until the gateway listens. Raises `ModelError` if it does not, or ends during the request."""
+    """Send a request; waits until the gateway listens. Raises `ModelError` if it does not, or ends during the request. `waiting`: as
+    `CallObserver.waiting`."""
     headers = {"Accept": "application/x-ndjson", "Content-Type": "application/json"}
     try:
         connection = connected(address.socket)
     except OSError as error:
         why = f"the gateway of this run does not listen ({error.strerror or error}): resume the run to ask again"
         raise ModelError(ModelFault.GATEWAY, model, why) from None
+
+    def wake() -> None:
+        with suppress(OSError):  # it has ended already
+            connection.shutdown(socket.SHUT_RDWR)
+
     try:
-        with response_of(connection, method, path, token(address.secret, caller), headers, body) as response:
+        with (
+            waiting(wake),
+            response_of(connection, method, path, token(address.secret, caller), headers, body) as response,
+        ):
             yield response
     except (OSError, http.client.HTTPException):
         raise ModelError(ModelFault.GATEWAY, model, ENDED) from None
@@ -191,19 +230,3 @@ def _requested(
 
 def _embedded(body: Mapping[str, Any]) -> Embedded:
     return Embedded(vectors=[each["embedding"] for each in body["data"]], usage=usage_of(body["usage"]))
-
-
-class _Unobserved:
-    """Records nothing: for calls outside of an episode."""
-
-    turn, first_turn = 0, ""
-
-    def begin(self) -> None: ...
-
-    def tried(self) -> None: ...
-
-    def retry(self, error: ModelError, pause: float) -> None: ...
-
-    def answered(self, model: str, usage: Usage, details: CallDetails) -> None: ...
-
-    def failed(self) -> None: ...

@@ -5,19 +5,19 @@ from __future__ import annotations
 import http.client
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from pytest_recode.episode_stops import CallStops
 from pytest_recode.faults import GatewayError, ModelError, RecordsError
 from pytest_recode.gateway import worker_token
 from pytest_recode.gateway.connection import PAUSE, STARTING, connected, response_of
 from pytest_recode.gateway.events import dump_error, error_of
 from pytest_recode.models import GatewayAddress, Reach, Usage
 from pytest_recode.records import record
-from pytest_recode.stopping import Stops
 
 
 class RemoteRun:
@@ -150,7 +150,7 @@ class RemoteLines:
 class RemoteLedger:
     """The run's ledger for models that run in this worker. `FileLedger` describes the methods."""
 
-    def __init__(self, run: RemoteRun, stops: Stops) -> None:
+    def __init__(self, run: RemoteRun, stops: CallStops) -> None:
         self._run = run
         self._stops = stops
 
@@ -164,6 +164,9 @@ class RemoteLedger:
 
     def enter(self) -> None:
         self._stops.enter()
+
+    def waiting(self, wake: Callable[[], None]) -> AbstractContextManager[None]:
+        return self._stops.waiting(wake)
 
     def spent(self, model: str, usage: Usage) -> None:
         self._run.ledger("spent", model=model, usage=record.usage(usage))

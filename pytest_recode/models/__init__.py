@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -110,6 +111,9 @@ class Ledger(Protocol):
     def enter(self) -> None:
         """Call it before a request to the gateway, which writes the call's line. Raises `RecordsError` and `Stopped` as `before_call`."""
 
+    def waiting(self, wake: Callable[[], None]) -> AbstractContextManager[None]:
+        """Wrap the wait for an answer. Another thread that ends the episode calls `wake`, which must end the wait."""
+
     def spent(self, model: str, usage: Usage) -> None:
         """Write the tokens and the cost of this call to disk before returning."""
 
@@ -162,6 +166,9 @@ class CallObserver(Protocol):
     def begin(self) -> None:
         """Call it before a request. Raises `RecordsError` and `Stopped` as `Ledger.before_call`."""
 
+    def waiting(self, wake: Callable[[], None]) -> AbstractContextManager[None]:
+        """Wrap the wait for the answer, as `Ledger.waiting`."""
+
     def tried(self) -> None:
         """The gateway has sent a request to the provider: the time until now was a wait."""
 
@@ -206,6 +213,7 @@ class ModelKind:
     missing key. `glance`: a check that needs no gateway and takes no time, for misspelt names; returns a line for the user, or "". `gateway`: the models are called by the
     run's gateway. `offline`: built-in models that send no requests. `embedder`: creates the model of `--recode-search-model`; None
     if models of this kind cannot embed.
+    `concurrent`: several episodes in threads of one process may use it at the same time (--recode-in-flight).
     """
 
     make: Callable[[ModelContext], Model]
@@ -213,5 +221,6 @@ class ModelKind:
     glance: Callable[[ModelContext], str] | None = None
     gateway: bool = False
     offline: bool = False
+    concurrent: bool = False
     needs_reference: bool = False
     embedder: Callable[[ModelContext], Embedder] | None = None

@@ -13,12 +13,13 @@ import json
 import os
 import re
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_recode.episode_stops import CallStops
 from pytest_recode.faults import ModelError, ModelFault, UserError
 from pytest_recode.records import ledger_file, locks, record
 from pytest_recode.records.cost_limits import CostLimits
@@ -60,7 +61,7 @@ class FileLedger:
         self,
         path: Path,
         max_cost: float | None = None,
-        stops: Stops | None = None,
+        stops: CallStops | None = None,
         *,
         max_cost_of: Mapping[str, float] | None = None,
         existing: bool = False,
@@ -144,6 +145,9 @@ class FileLedger:
     def enter(self) -> None:
         """Call it before a request to the gateway, which writes the call's line. Raises what a stop raises."""
         self._stops.enter()
+
+    def waiting(self, wake: Callable[[], None]) -> AbstractContextManager[None]:
+        return self._stops.waiting(wake)
 
     def begin_call(self, model: str, reserved_usd: float) -> int | None:
         """Write the line of a call that may cost up to `reserved_usd`, and return its place for `end_call`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from pytest_recode.faults import ModelError
@@ -22,6 +23,9 @@ class NullLedger:
     def before_call(self, model: str) -> None: ...
 
     def enter(self) -> None: ...
+
+    def waiting(self, wake: Callable[[], None]) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def spent(self, model: str, usage: Usage) -> None:
         if self.on_spent is not None:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from pytest_recode.episode import Turn
+from pytest_recode.records.queue_record import QueuedRecord
 from pytest_recode.records.setup_record import DateFacts, SettingsRecord
 from pytest_recode.schema import field_checks
 from pytest_recode.schema.rules import (
@@ -249,6 +250,12 @@ class Record(EpisodeFacts):
         Annotated[
             NonNegative,
             "the part of `seconds` that does not count against the time limit: failed tries, the pauses between them, and other waiting",
+        ]
+    ]
+    queued: NotRequired[
+        Annotated[
+            QueuedRecord,
+            "waits for room on the machine (--recode-in-flight), a part of `waited`: they count towards no time limit",
         ]
     ]
     ended: NotRequired[

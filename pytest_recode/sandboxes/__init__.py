@@ -130,6 +130,7 @@ class SandboxKind:
     `isolated`: code of a model cannot leave it. One that is not is chosen by its name, or for runs of the project's own code.
     `automatic`: its place, from 1, in the order in which `auto` tries the kinds; 0: it is used only by its name.
     `hosts`: its programs can run on the hosts of --recode-docker-host.
+    `concurrent`: several episodes in threads of one process may launch in one sandbox at the same time (--recode-in-flight).
     """
 
     make: Callable[[SandboxContext], Sandbox]
@@ -141,3 +142,4 @@ class SandboxKind:
     isolated: bool = False
     automatic: int = 0
     hosts: bool = False
+    concurrent: bool = False

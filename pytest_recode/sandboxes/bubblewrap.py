@@ -184,4 +184,6 @@ def make(context: SandboxContext) -> Bubblewrap:
     return Bubblewrap(context)
 
 
-KIND = SandboxKind(make=make, check=check, reap=reap, local=True, needs="interpreter", isolated=True, automatic=2)
+KIND = SandboxKind(
+    make=make, check=check, reap=reap, local=True, needs="interpreter", isolated=True, automatic=2, concurrent=True
+)

@@ -242,4 +242,5 @@ KIND = SandboxKind(
     isolated=True,
     automatic=1,
     hosts=True,
+    concurrent=True,
 )

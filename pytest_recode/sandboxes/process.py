@@ -108,4 +108,4 @@ def reap(context: SandboxContext) -> None:
     control_groups.reap()
 
 
-KIND = SandboxKind(make=Process, check=check, reap=reap, local=True, needs="interpreter", automatic=3)
+KIND = SandboxKind(make=Process, check=check, reap=reap, local=True, needs="interpreter", automatic=3, concurrent=True)

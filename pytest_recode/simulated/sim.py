@@ -310,7 +310,11 @@ def _make(context: ModelContext, *, skill: str) -> SimModel:
 
 def _kind(skill: str) -> ModelKind:
     return ModelKind(
-        make=partial(_make, skill=skill), check=partial(_check, skill=skill), offline=True, needs_reference=True
+        make=partial(_make, skill=skill),
+        check=partial(_check, skill=skill),
+        offline=True,
+        needs_reference=True,
+        concurrent=True,
     )
 
 

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
 import pytest
 
 from pytest_recode.sandboxes import Sandbox, SandboxContext, bubblewrap, docker_, process
+from pytest_recode.sandboxes.episode_sandbox import EpisodeSandbox
 from pytest_recode.sandboxes.launch_client import LaunchClient
 from pytest_recode.sandboxes.launch_server import LaunchServer
 
@@ -32,6 +33,18 @@ class Served(LaunchClient):
         self.server.close()
 
 
+class Flown(EpisodeSandbox):
+    """The part of a sandbox that one episode in flight uses, with the whole sandbox."""
+
+    def __init__(self, make: Callable[[SandboxContext], Sandbox], context: SandboxContext) -> None:
+        self.whole = make(context)
+        super().__init__(self.whole, lambda: None)
+
+    def close(self) -> None:
+        super().close()
+        self.whole.close()
+
+
 KINDS = {
     "process": (process.KIND.check, process.KIND.make),
     "bubblewrap": (bubblewrap.KIND.check, partial(bubblewrap.Bubblewrap, cold=False)),
@@ -40,6 +53,8 @@ KINDS = {
     "bubblewrap-served": (bubblewrap.KIND.check, partial(Served, "bubblewrap")),
     "bubblewrap-cold-served": (bubblewrap.KIND.check, partial(Served, "bubblewrap-cold")),
     "docker": (docker_.KIND.check, docker_.KIND.make),
+    "bubblewrap-in-flight": (bubblewrap.KIND.check, partial(Flown, bubblewrap.KIND.make)),
+    "docker-in-flight": (docker_.KIND.check, partial(Flown, docker_.KIND.make)),
 }
 
 
