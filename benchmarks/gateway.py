@@ -245,6 +245,24 @@ def whole(here: Path) -> None:
     )
 
 
+def in_flight(here: Path) -> None:
+    """The same 64 episodes as in `whole`, 16 and 64 at once in one process: 24 s and 6 s would be ideal. Then 100 of one turn and 60 s per call."""
+    tasks(here, 64 // SCALE)
+    for number in (16 // SCALE, 64 // SCALE):
+        with provider("--seconds=2") as url:
+            shown(f"{number} in flight", run(here, url, 0, f"--recode-in-flight={number}"), 64 / SCALE * 6 / number)
+    tasks(here, 100 // SCALE)
+    with provider("--seconds=60", "--turns=1") as url:
+        shown("100 in flight, 60 s", run(here, url, 0, f"--recode-in-flight={100 // SCALE}"), 60.0)
+
+
+def shown(what: str, ran: Ran, ideal: float) -> None:
+    print(
+        f"{what}: {outcomes(ran)}; wall over ideal {ran.wall / ideal:.2f} ({ran.wall:.1f} s), CPU {ran.cpu:.1f} s,"
+        f" Pss {ran.memory.mib:.0f} MiB in {ran.memory.processes} processes"
+    )
+
+
 def hundred(here: Path) -> None:
     """100 episodes of one turn, 60 s per call, 100 workers on this machine: 60 s would be ideal."""
     tasks(here, 100 // SCALE)
@@ -269,7 +287,7 @@ def replay(here: Path) -> None:
         )
 
 
-TIMES = {"seconds", "waited", "cost_usd", "api_base", "transcript"}
+TIMES = {"seconds", "waited", "queued", "cost_usd", "api_base", "transcript"}
 
 
 def timeless(value: Any) -> str:
@@ -340,7 +358,9 @@ def episode_memory(here: Path) -> None:
         )
 
 
-PARTS = {each.__name__: each for each in (whole, hundred, replay, allowed, retry_after, budget, episode_memory)}
+PARTS = {
+    each.__name__: each for each in (whole, in_flight, hundred, replay, allowed, retry_after, budget, episode_memory)
+}
 
 
 def main() -> None:

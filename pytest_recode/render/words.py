@@ -245,7 +245,7 @@ def waits(records: Sequence[EpisodeSummary]) -> list[str]:
     if waited < _LONG_WAIT or waited < seconds / 10:
         return []
     return [
-        f"waiting: {waited / 60:.0f} min of the {seconds / 60:.0f} min of all episodes, for rate limits, retries, people and other workers;"
+        f"waiting: {waited / 60:.0f} min of the {seconds / 60:.0f} min of all episodes, for rate limits, retries, people, other workers and room on this machine;"
         " pytest-recode report --table=calls has the calls (docs/how-to/stay-within-limits.md)"
     ]
 

@@ -290,6 +290,12 @@ CASES = {
             {record["error"] and record["error"]["kind"] for record in seen.records} == {"model:rate-limit"}
         ),
     ),
+    "in-flight": played(
+        values=("3",),
+        effect=lambda seen: (
+            "one episode at a time in each process, not 3: the agent own_agents:BOTH" in words(seen.result)
+        ),
+    ),
     "max-wait": Case(
         session="waiting",
         values=("0.3",),

@@ -13,13 +13,19 @@ from pytest_recode.plugin.run.limits import LimitReached, Timer
 from pytest_recode.plugin.run.session import run_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-    from pytest_recode.episode import Turn
+    from pytest_recode.clock import Clock
+    from pytest_recode.episode import OnTurn, Turn
+    from pytest_recode.episode.assembly import EpisodePlan
     from pytest_recode.episode.stored_turns import Replay
+    from pytest_recode.models import Ledger
     from pytest_recode.plugin.reports.report_data import ReportData, ValidationData
+    from pytest_recode.plugin.run.flight import Flight
     from pytest_recode.records.record import ErrorRecord, Record
     from pytest_recode.records.run_files import RunFiles
+    from pytest_recode.sandboxes import Sandbox
     from pytest_recode.settings import Settings
     from pytest_recode.shard import Shard
     from pytest_recode.task import Task
@@ -134,6 +140,8 @@ class RecodeItem(TaskItem):
 class EpisodeItem(RecodeItem):
     """An episode, or a replay of one stored turn."""
 
+    flight: Flight | None = None  # in which it was played beside others
+
     def __init__(
         self,
         *,
@@ -159,15 +167,11 @@ class EpisodeItem(RecodeItem):
         if reason := lacks_model(settings, registry):
             self.add_marker(pytest.mark.skip(reason=reason))
 
-    def runtest(self) -> None:
+    @functools.cached_property
+    def plan(self) -> EpisodePlan:
         from pytest_recode.episode.assembly import EpisodePlan
-        from pytest_recode.episode.player import play
-        from pytest_recode.episode.setup import check_setup
-        from pytest_recode.records.transcript import name
-        from pytest_recode.task import digest
 
-        run = run_of(self.config)
-        plan = EpisodePlan(
+        return EpisodePlan(
             nodeid=self.nodeid,
             task=self.task,
             model=self.model,
@@ -175,6 +179,43 @@ class EpisodeItem(RecodeItem):
             attempt=self.attempt,
             replay=self.replay,
         )
+
+    def play(
+        self, sandbox: Sandbox, ledger: Ledger, on_turn: OnTurn, clock: Clock, check: Callable[[], None] | None = None
+    ) -> Record:
+        """Play the episode, in any thread. `check`: of one in flight, whose gradings and commands wait for room on the machine."""
+        from pytest_recode.episode.episode_queue import EpisodeQueue, slots
+        from pytest_recode.episode.player import play
+
+        run = run_of(self.config)
+        queue = EpisodeQueue(clock=clock, slots=slots(), check=check) if check is not None else None
+        cast = run.cast(self.model, self.policy, self.settings)
+        return play(
+            self.plan, cast, self.settings, sandbox, ledger, run.out, on_turn, clock, run.directory.files, queue
+        )
+
+    def _play_here(self) -> Record:
+        """Play it in this thread, the main one, whose signals end it."""
+        run = run_of(self.config)
+        try:
+            with run.stops.inside(), self.timer.working(self.seconds) as clock:
+                run.directory.use(run.stops)
+                return self.play(run.sandbox.get(), run.ledger, self._turn_finished, clock)
+        except UserError:
+            raise
+        except BaseException:
+            # interrupted (Ctrl-C, a time limit): the next item must not get a sandbox in the middle of an exchange
+            run.sandbox.drop()
+            raise
+        finally:
+            run.cut_off()
+
+    def runtest(self) -> None:
+        from pytest_recode.episode.setup import check_setup
+        from pytest_recode.records.transcript import name
+        from pytest_recode.task import digest
+
+        run, plan = run_of(self.config), self.plan
         if stored := run.directory.finished.get(self.nodeid):
             try:
                 check_setup(stored, plan, self.settings, digest(self.task.load()))
@@ -182,36 +223,17 @@ class EpisodeItem(RecodeItem):
                 raise self._not_played(error) from None
             self._finish(stored, finished_before=True)
             return
-        if record := self._played_before():
+        if self.flight is None and (record := self._played_before()):
             self._finish(record)
             return
         try:
-            with run.stops.inside(), self.timer.working(self.seconds) as clock:
-                run.directory.use(run.stops)
-                record = play(
-                    plan,
-                    run.cast(self.model, self.policy, self.settings),
-                    self.settings,
-                    run.sandbox.get(),
-                    run.ledger,
-                    run.out,
-                    self._turn_finished,
-                    clock,
-                    run.directory.files,
-                )
+            record = self.flight.result() if self.flight is not None else self._play_here()
         except UserError as error:  # the stored data of an earlier run is invalid
             raise self._not_played(error) from None
         except (RecordsError, Stopped) as stop:
-            run.sandbox.drop()
             raise self._interrupted(str(stop)) from None
-        except BaseException as cut:
-            # interrupted (Ctrl-C, a time limit): the next item must not get a sandbox in the middle of an exchange
-            run.sandbox.drop()
-            if not isinstance(cut, LimitReached):
-                raise
+        except LimitReached as cut:
             record = self._cut_off(cut, run.out / "episodes" / name(self.nodeid), run.directory.files)
-        finally:
-            run.cut_off()
         if record["error"] and record["error"]["kind"] == "sandbox":
             run.sandbox.failed()
         self._finish(record)

@@ -15,6 +15,7 @@ from pytest_recode.registered import ANY_MODEL, imported, own, part
 if TYPE_CHECKING:
     from pytest_recode.agents import AgentKind
     from pytest_recode.episode import Policy
+    from pytest_recode.feedback import PolicyKind
     from pytest_recode.formats import Format
     from pytest_recode.models import ModelKind
     from pytest_recode.sandboxes import SandboxKind
@@ -65,7 +66,11 @@ class Registry:
         """The policy for `L3`, `escalate:start=1,patience=2` or similar."""
         from pytest_recode.feedback.policies import parse
 
-        return parse(spec, self._choose("policies", spec.partition(":")[0], "feedback policy", ""))
+        return parse(spec, self.policy_kind(spec))
+
+    def policy_kind(self, spec: str) -> PolicyKind:
+        kind: PolicyKind = self._choose("policies", spec.partition(":")[0], "feedback policy", "")
+        return kind
 
     def check_policies(self, specs: Sequence[str]) -> None:
         """Raise `UserError` if one is no policy, or if two are the same one, whose episodes would be played twice."""

@@ -9,6 +9,7 @@ import importlib.util
 import sys
 import threading
 import time
+from collections.abc import Generator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -17,6 +18,7 @@ import pytest
 
 from pytest_recode.faults import RecordsError, UserError
 from pytest_recode.plugin.reports.live_area import LiveArea, SharedOutput
+from pytest_recode.records.transcript import name
 from pytest_recode.records.transcript_follow import Follower, Progress
 from pytest_recode.render.progress_lines import Totals, table, totals_text, turn_text
 from pytest_recode.usage import Usage
@@ -84,8 +86,10 @@ class ProgressPlugin:
         self._run, self._reporter, self._area, self._stream = run, reporter, area, stream
         self._lock = threading.Lock()
         self._playing: dict[str, Follower] = {}
+        self._reported: set[str] = set()
         self._finished = 0
         self._began: float | None = None
+        self._since = time.time()
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._watch, name=NAME, daemon=True)
 
@@ -100,12 +104,32 @@ class ProgressPlugin:
         with self._lock:
             self._playing[nodeid] = Follower(Path(self._run.out), nodeid)
         if self._began is None:
-            self._began = time.monotonic()
-            self._thread.start()
+            self._start()
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         with self._lock:
             self._finished += self._playing.pop(nodeid, None) is not None
+            self._reported.add(nodeid)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtestloop(self) -> Generator[None, object, object]:
+        """An episode in flight is reported as started when it has ended: its transcript shows that it plays."""
+        if self._run.settings.in_flight > 1:
+            self._start()
+        return (yield)
+
+    def _start(self) -> None:
+        self._began = time.monotonic()
+        self._since = time.time()
+        self._thread.start()
+
+    def _add_flights(self) -> None:
+        """Follow the episodes whose transcripts have begun to grow in this session."""
+        out = Path(self._run.out)
+        for nodeid in self._run.collected.ids - self._reported - self._playing.keys():
+            with suppress(OSError):  # it does not play yet
+                if (out / "episodes" / name(nodeid)).stat().st_mtime >= self._since:
+                    self._playing[nodeid] = Follower(out, nodeid)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
@@ -123,6 +147,8 @@ class ProgressPlugin:
         reported = 0  # judged turns at the last line
         while not self._end.wait(EVERY if self._area is not None else LOG_EVERY):
             with self._lock:
+                if self._run.settings.in_flight > 1:
+                    self._add_flights()
                 playing = [follower.look() for follower in self._playing.values()]
             if self._area is not None:
                 self._draw(self._area, playing)

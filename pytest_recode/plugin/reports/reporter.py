@@ -250,7 +250,7 @@ class Reporter:
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
         """Start no item after a stop was requested."""
         self._item = item
-        if not self.run.stops.reason:
+        if not self.run.stops.reason or getattr(item, "flight", None) is not None:
             return None
         item.session.shouldstop = self.run.stops.reason
         return True

@@ -33,11 +33,11 @@ def played_how(run: Run) -> list[str]:
     """A line per task format with the settings in use, known after collection: agent, feedback, turns and steps."""
     if not run.settings.models or run.config.option.verbose < 0 or run.replays:
         return []
-    return [f"recode: {name} tasks: {_how(run.settings, own)}" for name, own in run.collected.by_format.items()]
+    return [f"recode: {name} tasks: {_how(run, own)}" for name, own in run.collected.by_format.items()]
 
 
-def _how(run_settings: Settings, own: Settings) -> str:
-    """Describe `own`, the settings of a format's tasks, and name those that differ from the run's (`run_settings`) as defaults."""
+def _how(run: Run, own: Settings) -> str:
+    """Describe `own`, the settings of a format's tasks, and name those that differ from the run's as defaults, but for what the agent fixes."""
     from pytest_recode.render.words import plural
     from pytest_recode.settings import NO_FEEDBACK, as_played
 
@@ -58,8 +58,15 @@ def _how(run_settings: Settings, own: Settings) -> str:
         "steps": "steps",
         "temperature": "temperature",
     }
-    theirs = [name for field, name in names.items() if getattr(own, field) != getattr(run_settings, field)]
-    defaults = f" (defaults of this format or agent: {', '.join(theirs)}; options override them)" if theirs else ""
+    fixed = run.registry.agent(own.agent).fixes
+    differing = [
+        name
+        for field, name in names.items()
+        if field not in fixed and getattr(own, field) != getattr(run.settings, field)
+    ]
+    defaults = (
+        f" (defaults of this format or agent: {', '.join(differing)}; options override them)" if differing else ""
+    )
     return "; ".join(parts.values()) + defaults
 
 
@@ -189,6 +196,7 @@ def write(
     from pytest_recode.metrics.budget_end import budget_end
     from pytest_recode.metrics.score import scores
     from pytest_recode.plugin.run.directory import begun
+    from pytest_recode.plugin.workers import worker_use
     from pytest_recode.render import summary_tables, validation_summary, words
 
     settings = run.settings
@@ -224,6 +232,8 @@ def write(
             terminal.line(line)
         for line in (*words.waits(records), *words.weaker(records)):
             terminal.line(line, yellow=True)
+        if line := worker_use.advice(run.config, settings.in_flight):
+            terminal.line(line)
         if lost:
             _lost(terminal, lost)
             return

@@ -61,7 +61,7 @@ def _options(settings: Settings) -> dict[str, Any]:
     return {**of_episodes, **found, "--recode-no-paper": not settings.paper}
 
 
-def workers(config: pytest.Config) -> int:
-    """The number of processes that may call models at the same time: pytest-xdist's workers, or this one."""
+def workers(config: pytest.Config, in_flight: int) -> int:
+    """The number of episodes that may call models at the same time: those of pytest-xdist's workers, or of this process."""
     given: Any = config.getoption("tx", None) or ["popen"]
-    return sum(int(each.partition("*")[0]) if "*" in each else 1 for each in given)
+    return in_flight * sum(int(each.partition("*")[0]) if "*" in each else 1 for each in given)

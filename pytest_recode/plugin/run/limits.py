@@ -82,6 +82,17 @@ class LimitReached(Interrupt):
         }
 
 
+def limits_of(item: Any, clock: Clock) -> list[Limit]:
+    """The limits of an item that plays in a thread, where no alarm rings: pytest-timeout's, or its own."""
+    # pytest-timeout sets its timers around the protocol of an item, which begins when such an item has ended. No public function has its settings.
+    from pytest_timeout import _get_item_settings  # type: ignore[import-untyped]
+
+    seconds = _get_item_settings(item).timeout
+    if seconds is not None and seconds > 0:
+        return [Limit(seconds=seconds, name="the limit of pytest-timeout")]
+    return [Limit(seconds=item.seconds, name="the time limit of this item", clock=clock)] if item.seconds else []
+
+
 class Timer:
     """The timer of one item. A limit that passes outside of `working` is detected when it starts."""
 
@@ -140,7 +151,7 @@ class Timer:
 
 
 def _debugging() -> bool:
-    from pytest_timeout import is_debugging  # type: ignore[import-untyped]
+    from pytest_timeout import is_debugging
 
     return bool(is_debugging())
 

@@ -32,6 +32,14 @@ def open_run(config: pytest.Config) -> Run:
     manager.register(limits, "recode-limits")
     if run.worker is None:
         manager.register(FailureBlocks(run), "recode-failure-blocks")
+    if run.worker is not None and run.calls_models:
+        from pytest_recode.plugin.workers.worker_use import WorkerUse
+
+        manager.register(WorkerUse(), "recode-worker-use")
+    if run.settings.in_flight > 1:
+        from pytest_recode.plugin.run.in_flight import InFlight
+
+        manager.register(InFlight(run), "recode-in-flight")
     if run.settings.shard is not None:
         manager.register(ShardSelection(run, run.settings.shard), "recode-shard")
     return run

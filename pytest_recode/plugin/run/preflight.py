@@ -142,6 +142,10 @@ def _prepare(run: Run) -> None:
         _check_hosts(run, kind)
         _check_environments(run)
         _check_image(run)
+        if run.settings.in_flight > 1:
+            from pytest_recode.plugin.run import in_flight
+
+            in_flight.check(run)
         from pytest_recode.plugin.run import model_check
 
         model_check.check(run.model_contexts(), run.registry, run.notify)  # last: it waits until litellm is imported

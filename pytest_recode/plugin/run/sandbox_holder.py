@@ -53,6 +53,7 @@ class SandboxHolder:
         number = int("".join(filter(str.isdigit, worker)) or 0)
         self._hosts = order_of(settings.docker_hosts, number)
         self._sandbox: Sandbox | None = None
+        self._left: list[Sandbox] = []  # of hosts that failed; closed at the end
 
     @functools.cached_property
     def name(self) -> str:
@@ -99,6 +100,7 @@ class SandboxHolder:
             python=settings.python,
             image=settings.image,
             hide=hidden(self._collected.tasks.values(), others, self._root, settings.python),
+            workers=settings.in_flight,
         )
 
     def contexts(self) -> list[SandboxContext]:
@@ -119,6 +121,9 @@ class SandboxHolder:
     def failed(self) -> None:
         """Note an error of the sandbox: the next item uses the next host that answers, if the run has several."""
         if len(self._hosts) > 1:
+            if self._settings.in_flight > 1 and self._sandbox is not None:
+                self._left.append(self._sandbox)  # other episodes play there
+                self._sandbox = None
             self.drop()
             self._hosts.append(self._hosts.pop(0))
 
@@ -136,8 +141,9 @@ class SandboxHolder:
 
     def drop(self) -> None:
         """Close the sandbox; the next item gets a new one. Called at the end, and after an interrupted item."""
-        sandbox, self._sandbox = self._sandbox, None
-        if sandbox is not None:
+        closed = [*filter(None, [self._sandbox]), *self._left]
+        self._sandbox, self._left = None, []
+        for sandbox in closed:
             try:
                 sandbox.close()
             except SandboxError as error:  # do not hide the reason for the end: an interrupt, or the end of the session

@@ -184,7 +184,7 @@ class Run:
     def _start_gateway(self, *, models: bool) -> GatewayAddress:
         from pytest_recode.plugin.run import gateway
 
-        workers = gateway.workers(self.config)
+        workers = gateway.workers(self.config, self.settings.in_flight)
         process = gateway.start(self.settings, self.out, self.id, workers, self.notify, models=models)
         self._held.callback(process.close)
         self.stops.on_request.append(process.stop)
@@ -231,7 +231,7 @@ class Run:
         from pytest_recode.plugin.run import gateway
         from pytest_recode.sandboxes.launch_server import LaunchServer
 
-        server = LaunchServer(self.registry.sandbox, gateway.workers(self.config))
+        server = LaunchServer(self.registry.sandbox, gateway.workers(self.config, self.settings.in_flight))
 
         def close() -> None:
             try:

@@ -98,9 +98,14 @@ def _only_collects(node: Any) -> bool:
 
 
 def pytest_testnodedown(node: Any, error: object) -> None:
-    """Controller: a worker has ended. If that is an error, pytest-xdist starts it again."""
+    """Controller: a worker has ended; it has sent how busy it was. If it ended by an error, pytest-xdist starts it again."""
     config = node.config
-    if error is None or not options.given(config):
+    if not options.given(config):
+        return
+    if error is None:
+        from pytest_recode.plugin.workers import worker_use
+
+        worker_use.add(node)
         return
     from pytest_recode.plugin.run.session import run_of
     from pytest_recode.plugin.workers import other_hosts

@@ -1,0 +1,131 @@
+"""One episode in flight: it plays in a thread of its own, and its item is reported when it has ended."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pytest_recode.clock import Clock
+from pytest_recode.episode_stops import EpisodeStops
+from pytest_recode.faults import Stopped
+from pytest_recode.plugin.run.limits import LimitReached, limits_of
+from pytest_recode.records.run_directory import LEDGER
+
+if TYPE_CHECKING:
+    from pytest_recode.episode import OnTurn, Turn
+    from pytest_recode.models import Ledger
+    from pytest_recode.plugin.run.session import Run
+    from pytest_recode.records.ledger import FileLedger
+    from pytest_recode.records.record import Record
+    from pytest_recode.sandboxes import Sandbox
+
+
+class FlightItem(Protocol):
+    """The item of an episode."""
+
+    name: str
+    seconds: float | None
+
+    @property
+    def nodeid(self) -> str: ...
+
+    @property
+    def ihook(self) -> Any: ...
+
+    def play(
+        self, sandbox: Sandbox, ledger: Ledger, on_turn: OnTurn, clock: Clock, check: Callable[[], None]
+    ) -> Record: ...
+
+
+Call = Callable[[], None]
+"""What a flight asks the main thread to do."""
+
+
+class Flight:
+    """Starts at once. `post` takes what the main thread has to do, and `ended` is posted last."""
+
+    def __init__(
+        self, item: FlightItem, run: Run, post: Callable[[Call], None], ended: Callable[[Flight], None]
+    ) -> None:
+        from pytest_recode.sandboxes.episode_sandbox import EpisodeSandbox
+
+        self.item = item
+        self.seconds = 0.0
+        self.began = time.time()
+        self._run = run
+        self._post, self._ended = post, ended
+        self._clock = Clock()
+        self._limits = [(limit, limit.clock()) for limit in limits_of(item, self._clock)]
+        self._record: Record | None = None
+        self._error: BaseException | None = None
+        self.stops = EpisodeStops(run.stops)
+        self._sandbox = EpisodeSandbox(run.sandbox.get(), self.stops.check)
+        self._thread = threading.Thread(target=self._play, name=f"recode {item.name}", daemon=True)
+        self._thread.start()
+
+    def watch(self) -> None:
+        """End the episode if one of its time limits has passed, or if the run stops and no answer is awaited. Called by the main thread."""
+        for limit, start in self._limits:
+            if limit.clock() - start >= limit.seconds:
+                self.stops.end(LimitReached(limit, self._clock))
+        if self._run.stops.reason and not self.stops.busy:
+            self.stop()
+
+    def stop(self) -> None:
+        """End the episode although an answer may be awaited."""
+        self.stops.end(Stopped(self._run.stops.reason or "interrupted"))
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the end of the thread; whether it has ended."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def result(self) -> Record:
+        """The record of an episode that has ended. Raises what ended it without one."""
+        if self._error is not None:
+            raise self._error
+        assert self._record is not None
+        return self._record
+
+    def failed(self, error: BaseException) -> None:
+        """Let the item raise this, which the main thread raised for it."""
+        self._error = self._error or error
+
+    def _play(self) -> None:
+        began = time.monotonic()
+        ledger = _ledger(self._run, self.stops)
+        try:
+            self._record = self.item.play(self._sandbox, ledger, self._turn_finished, self._clock, self.stops.check)
+        except BaseException as error:  # noqa: BLE001  `result` raises it in the main thread
+            self._error = error
+        finally:
+            self._end(ledger.abandon)
+            self._end(lambda _: self._sandbox.close())
+            self.seconds = time.monotonic() - began
+            self._post(lambda: self._ended(self))
+
+    def _end(self, release: Callable[[str], None]) -> None:
+        try:
+            release("cut off")
+        except Exception as error:  # noqa: BLE001  the episode's own error, if it has one, came first
+            if self._record is None:
+                self._error = self._error or error
+
+    def _turn_finished(self, turn: Turn) -> None:
+        self._post(lambda: self._tell(turn))
+
+    def _tell(self, turn: Turn) -> None:
+        try:
+            self.item.ihook.pytest_recode_turn_finished(item=self.item, turn=turn)
+        except Exception as error:  # noqa: BLE001  a fault of this item's hooks, which its report shows
+            self.failed(error)
+
+
+def _ledger(run: Run, stops: EpisodeStops) -> FileLedger:
+    """The run's ledger with the stops of one episode, whose open calls are its own."""
+    from pytest_recode.records.ledger import FileLedger
+
+    settings = run.settings
+    return FileLedger(run.out / LEDGER, settings.max_cost, stops, max_cost_of=dict(settings.max_cost_of), existing=True)
