@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import textwrap
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -26,11 +25,10 @@ WORDS = {
     "description": "The momentum is too large.",
     "analysis": "The eigenvalue enters once, and the paper has its square.",
     "suggestion": "Square it before the division.",
-    "correction": "def optimal_momentum(second):\n    return second**2 / 4\n",
     "caused_by": "",
 }
 SHOWN = ("description", "analysis", "suggestion", "correction")
-PRINTED = {**WORDS, "correction": textwrap.indent(WORDS["correction"].strip(), "    ")}
+PRINTED = {**WORDS, "correction": "second**2 / 4"}  # the authors' line
 
 
 def script(request: Request) -> Answer:
