@@ -402,7 +402,7 @@ def test_names_that_no_answer_can_hold_end_no_workspace(open_everywhere: Open) -
     with pytest.raises(Refused, match="the answer is too large"):
         workspace.list()
     changes = workspace.changes()
-    assert (changes.whole, changes.files) == (False, {"solver.py": (b"x = 1\n", 0o644)})
+    assert (changes.whole, changes.versions) == (False, {"solver.py": (b"x = 1\n", 0o644)})
     assert workspace.targets() == {"solver.py": b"x = 1\n"}
 
 
