@@ -283,7 +283,9 @@ def _ending(episode: PlayedEpisode) -> Iterator[StyledLine]:
         at = f"{datetime.fromtimestamp(time).astimezone():%Y-%m-%d %H:%M:%S}"
         yield StyledLine(f"not ended: the last event is {event}, at {at}", "dim")
     elif record["error"] is not None:
-        yield StyledLine(f"error ({record['error']['kind']}): {record['error']['message']}", "bad")
+        first, *rest = record["error"]["message"].split("\n")
+        yield StyledLine(f"error ({record['error']['kind']}): {first}", "bad")
+        yield from (StyledLine(f"  {line}", "bad") for line in rest)  # a traceback
     else:
         solved = record["outcome"] == "solved"
         yield StyledLine(
