@@ -6,9 +6,11 @@ A fault of the *candidate* is not an exception but a failed case in a `Verdict`.
 from __future__ import annotations
 
 import errno
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from pathlib import Path
 
 
 class UserError(Exception):
@@ -62,6 +64,10 @@ class ModelError(Exception):
 
 def _model_message(fault: ModelFault, model: str, detail: str) -> str:
     return f"model {model}: {fault.value}: {detail}"
+
+
+class AgentError(Exception):
+    """An agent broke its contract, such as by another return value than a Move. The message is one line that names it."""
 
 
 class GatewayError(Exception):
@@ -132,6 +138,19 @@ def machine_error(error: OSError, what: str) -> MachineError | None:
         return None
     where = f": {error.filename}" if error.filename and str(error.filename) not in what else ""
     return MachineError(f"{what} ({error.strerror}{where}): {MACHINE_STEPS[error.errno]}")
+
+
+_PACKAGE = f"{Path(__file__).parent}/"
+
+
+def raised(error: BaseException) -> str:
+    """An exception of code of others on one line: its type, its message, and the last line of that code."""
+    frames = [
+        frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(("<", _PACKAGE))
+    ]
+    place = f", at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}{f': {text}' if text else ''}{place}"
 
 
 class GraderError(Exception):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 from pytest_recode.faults import UserError
 
@@ -196,6 +196,30 @@ def for_format(settings: Settings, defaults: Mapping[str, Any]) -> Settings:
     """The settings with the defaults of a format or an agent, except for fields that the user set."""
     unset = {name: value for name, value in defaults.items() if name not in settings.explicit}
     return replace(settings, **unset) if unset else settings
+
+
+def settings_problem(values: Mapping[str, Any]) -> str:
+    """What is wrong with the defaults of a format or an agent: a field that Settings does not have, or a value of another type; "" if
+    nothing is."""
+    from pathlib import Path
+
+    from pytest_recode.schema.declared_types import problem
+    from pytest_recode.schema.rules import Number
+    from pytest_recode.shard import Shard
+    from pytest_recode.task import Environment
+    from pytest_recode.usage import RateLimit
+    from pytest_recode.wording import guess
+
+    names = {"Path": Path, "Shard": Shard, "Environment": Environment, "RateLimit": RateLimit}
+    hints = get_type_hints(Settings, localns=names)
+    counts = {option.field: Number for option in OPTIONS.values() if option.kind == "count"}
+    for name, value in values.items():
+        if name not in hints:
+            return f" has {name!r}{guess(name, [*hints])}: its keys are fields of pytest_recode.settings.Settings, such as turns or steps"
+        kind = hints[name] if name not in counts or value is None else counts[name]
+        if wrong := problem(value, kind):
+            return f"[{name!r}]{wrong}"
+    return ""
 
 
 NO_FEEDBACK = "none"

@@ -6,7 +6,9 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
+
+from pytest_recode.schema.rules import PlainValues
 
 Files = Mapping[str, bytes]
 """File contents by POSIX path, relative and without `..`."""
@@ -88,7 +90,7 @@ class Oracle:
     repository.
     """
 
-    isolation: str = "separate"
+    isolation: Literal["separate", "shared"] = "separate"
     script: str = ""
     beside: Beside | None = None
 
@@ -182,7 +184,7 @@ class Task:
     license: str = ""
     canary: str = ""  # a text that every file of the directory contains
     oracle: Oracle = Oracle()
-    facts: Mapping[str, Any] = field(default_factory=dict)  # other facts of the format, for records: plain JSON types
+    facts: PlainValues = field(default_factory=dict)  # other facts of the format, for records: plain JSON types
     fault: str = ""  # why the task cannot run, if its format found an error at collection: the line of a UserError
 
 

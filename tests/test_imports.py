@@ -18,6 +18,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "pytest_recode"
 VALUES = {
     "clock",
     "faults",
+    "installed",
     "owned_directory",
     "registered",
     "schema",
@@ -430,6 +431,7 @@ def test_a_session_without_tasks_imports_nothing_heavy(tmp_path: Path) -> None:
         "pytest_recode.plugin",
         "pytest_recode.plugin.collection",
         "pytest_recode.plugin.collection.defaults",
+        "pytest_recode.plugin.collection.offers",
         "pytest_recode.plugin.collection.task_code",
         "pytest_recode.plugin.hookspecs",
         "pytest_recode.plugin.options",

@@ -33,19 +33,18 @@ def sandbox_for(
     name: str, environment: Environment, manifests: Sequence[Path], *, own: bool, local: bool = False
 ) -> Iterator[Sandbox]:
     """The same without a task: `manifests` are those of tasks to hide. `local`: programs need the packages of this interpreter."""
-    from pytest_recode.registered import loaded
+    from pytest_recode.installed import Installed
     from pytest_recode.sandboxes import SandboxContext
     from pytest_recode.sandboxes.choose import choose
     from pytest_recode.sandboxes.hiding import hidden
 
-    kinds: dict[str, SandboxKind] = loaded("sandboxes")
+    kinds: Mapping[str, SandboxKind] = Installed("sandboxes")
     context = SandboxContext(
         run=f"preview-{secrets.token_hex(3)}",
         python=sys.executable,
         hide=hidden(manifests, [], Path.cwd(), sys.executable),
     )
     if local:
-        kinds = {kind_name: kind for kind_name, kind in kinds.items() if kind.local}
         chosen = _local(name, context, kinds)
     else:
         images = bool(environment.image or environment.dockerfile)
@@ -67,8 +66,14 @@ def _told(line: str) -> None:
 def _local(name: str, context: SandboxContext, kinds: Mapping[str, SandboxKind]) -> str:
     from pytest_recode.sandboxes.choose import AUTO, candidates, choose
 
+    if name in kinds and not kinds[name].local:
+        raise UserError(
+            f"{name} cannot be used by cut, because its programs do not run in the interpreter of this command, which has the packages"
+            f" that the repository needs: choose {AUTO}, bubblewrap or process"
+        )
+    kinds = {name: kinds[name]} if name in kinds else {key: kind for key, kind in kinds.items() if kind.local}
     try:
-        first = candidates(kinds, local=True)[0]
+        first = next(iter(candidates(kinds, local=True)), AUTO)
         return choose(first if name == AUTO else name, context, kinds, all_offline=False)
     except UserError as error:
         if name != AUTO:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from pytest_recode.cli.paging import paged
 from pytest_recode.faults import GraderError, SandboxError, UserError
-from pytest_recode.wording import some_of
+from pytest_recode.wording import guess, some_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pytest_recode.cli.subcommands import Commands
     from pytest_recode.formats import Format
     from pytest_recode.task import Files, Parts, Task
@@ -31,7 +33,9 @@ def add_to(commands: Commands) -> None:
         " grade an answer with the hidden tests, and print the verdict and the feedback at every level. No model is called.",
     )
     preview.set_defaults(command=_preview)
-    preview.add_argument("task", type=Path, metavar="TASK", help="the directory of a task, or its task.yaml")
+    preview.add_argument(
+        "task", metavar="TASK", help="the directory of a task, or its task.yaml; FILE::ID for a task of several"
+    )
     preview.add_argument(
         "--agent",
         metavar="NAME",
@@ -97,12 +101,15 @@ def _check(arguments: argparse.Namespace, asked: str, *, grades: bool) -> None:
             raise UserError(f"--{name} {why}")
 
 
-def _task(path: Path) -> tuple[Task, Format]:
-    """The only task of a manifest or its directory, and its format."""
+def _task(name: str) -> tuple[Task, Format]:
+    """The task of a manifest or its directory, which `::id` chooses if there are several, and its format."""
+    from pytest_recode.formats.checked_tasks import tasks_of
     from pytest_recode.formats.discovery import manifest_at, similar
-    from pytest_recode.registered import loaded
+    from pytest_recode.installed import Installed
 
-    known: dict[str, Format] = loaded("formats")
+    name, _, chosen = name.partition("::")
+    path = Path(name)
+    known: Mapping[str, Format] = Installed("formats")
     manifest = manifest_at(path, known)
     if manifest is None:
         if below := sorted(str(each.parent) for name in known for each in path.glob(f"*/{name}")):
@@ -111,30 +118,37 @@ def _task(path: Path) -> tuple[Task, Format]:
         if not path.exists():
             what = f"does not exist{similar(path)}"
         raise UserError(f"{path}: {what}: give the directory of a task, or its task.yaml")
-    tasks = known[manifest.name].load(manifest)
-    if len(tasks) != 1:
-        raise UserError(f"{manifest}: has {len(tasks)} tasks: give the manifest of a single task")
-    return tasks[0], known[manifest.name]
+    tasks = {task.id: task for task in tasks_of(known[manifest.name], manifest)}
+    if chosen and chosen not in tasks:
+        raise UserError(
+            f"{manifest}: has no task {chosen!r}{guess(chosen, [*tasks])}: choose from {some_of([*tasks], MOST_TASKS)}"
+        )
+    if not chosen and len(tasks) != 1:
+        ids = some_of([f"{path}::{task}" for task in tasks], MOST_TASKS)
+        raise UserError(f"{manifest}: has {len(tasks)} tasks: give one of them{': ' + ids if ids else ''}")
+    task = tasks[chosen or next(iter(tasks))]
+    if task.fault:
+        raise UserError(task.fault)
+    return task, known[manifest.name]
 
 
 def _prompt(task: Task, task_format: Format, agent: str, protocol: str) -> str:
     import json
     from dataclasses import replace
 
-    from pytest_recode import registered
     from pytest_recode.episode.first_prompt import CHARACTERS, first_prompt
+    from pytest_recode.installed import Installed
     from pytest_recode.models.chat_format import chat_request
     from pytest_recode.render.task_preview import PromptView, prompt_text
     from pytest_recode.settings import Settings, as_played, for_format
 
-    agents = registered.loaded("agents")
-    kinds = {name: kind for name, kind in agents.items() if kind.needs_model}
-    if agent not in kinds:
-        why = "asks no model" if agent in agents else "is unknown"
-        raise UserError(f"--agent={agent}: this agent {why}; choose {', '.join(kinds)}")
+    agents = Installed("agents")
+    if agent not in agents or not agents[agent].needs_model:
+        why = "asks no model" if agent in agents else f"is unknown{guess(agent, [*agents])}"
+        raise UserError(f"--agent={agent}: this agent {why}; choose from {', '.join(agents)}")
     if protocol not in ("text", "tools"):
         raise UserError(f"--protocol={protocol}: is unknown; choose text or tools")
-    kind, parts = kinds[agent], task.load()
+    kind, parts = agents[agent], task.load()
     defaults = for_format(Settings(agent=agent), {**kind.defaults, **task_format.defaults})
     settings = as_played(replace(defaults, **kind.fixes))
     prompts = {

@@ -57,6 +57,10 @@ class Cast:
     person: Ask | None = None  # the researcher, where the user wants it to be one
     terminal: Terminal | None = None  # for an agent that is a person
     gateway: GatewayAddress | None = None  # of the run; None if no model needs it
+    sandbox: str = ""  # its registered name
+    replaced: Mapping[str, str] = field(
+        default_factory=dict
+    )  # parts that are in place of built-in ones, and who registers them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

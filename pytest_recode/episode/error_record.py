@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 
 from pytest_recode.faults import (
+    AgentError,
     BudgetSpent,
     CassetteError,
     GraderError,
@@ -13,13 +14,19 @@ from pytest_recode.faults import (
     SandboxError,
     UserError,
     machine_error,
+    raised,
 )
 from pytest_recode.records.record import ErrorRecord
 from pytest_recode.verdict import legible
 
 
-def error_record(error: Exception) -> ErrorRecord:
+def error_record(error: Exception | SystemExit) -> ErrorRecord:
     """The kind and the message. Only unexpected exceptions (kind "internal") get a traceback."""
+    if isinstance(error, SystemExit):
+        return {
+            "kind": "internal",
+            "message": legible(f"an agent, or another part, ended the process: {raised(error)}"),
+        }
     if isinstance(error, ModelError):
         return _of_model(error)
     if isinstance(error, OSError):
@@ -31,6 +38,7 @@ def error_record(error: Exception) -> ErrorRecord:
         SandboxError: "sandbox",
         GraderError: "grader",
         UserError: "user",
+        AgentError: "internal",
     }
     for kind, name in kinds.items():
         if isinstance(error, kind):

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from pytest_recode.agents import Agent, Workspace
-from pytest_recode.episode.values import Episode, Feedback, Judge, OnTurn, Policy, Researcher, Stop, Turn
+from pytest_recode.episode.moves import checked_move
+from pytest_recode.episode.values import Episode, Feedback, Judge, Move, OnTurn, Policy, Researcher, Stop, Turn
 from pytest_recode.task import Brief
 
 
@@ -21,12 +22,13 @@ def run(
     turns: int,
     seconds: float,
     on_turn: OnTurn,
+    check_move: Callable[[Move], Move] = checked_move,
     before: Sequence[Turn] = (),
     clock: Callable[[], float] = time.monotonic,
 ) -> Episode:
     """Play one episode to its end, starting after the turns `before`. Agent and workspace must be in the state after those turns.
 
-    Raises what the parts raise (`ModelError`, `BudgetSpent`, `SandboxError`, `GraderError`): an episode that could not be
+    `check_move` raises an error for what `act` returned, before anything else uses it. Raises what the parts raise (`ModelError`, `BudgetSpent`, `SandboxError`, `GraderError`): an episode that could not be
     played is no Episode. The turns played so far have gone through `on_turn`.
     """
     start = clock() - sum(turn.seconds for turn in before)
@@ -34,7 +36,7 @@ def run(
     while (stop := _stop_reason(played, policy, turns, seconds - (clock() - start))) is None:
         began = clock()
         feedback = _feedback(played, policy, researcher)
-        move = agent.act(brief, feedback, workspace)
+        move = check_move(agent.act(brief, feedback, workspace))
         targets = workspace.targets()
         verdict = judge(targets)
         played.append(

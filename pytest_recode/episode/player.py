@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import traceback
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,9 +14,18 @@ from pytest_recode.episode import OnTurn, Stop, loop
 from pytest_recode.episode.assembly import Cast, EpisodePlan, Stage
 from pytest_recode.episode.episode_queue import EpisodeQueue
 from pytest_recode.episode.error_record import error_record
+from pytest_recode.episode.moves import checked_move
 from pytest_recode.episode.recorder import EpisodeRecorder, open_recorder
 from pytest_recode.episode.setup import first_turn_facts
-from pytest_recode.faults import BudgetSpent, ModelError, RecordsError, SandboxError, UserError, interrupts_first
+from pytest_recode.faults import (
+    BudgetSpent,
+    ModelError,
+    RecordsError,
+    SandboxError,
+    UserError,
+    interrupts_first,
+    raised,
+)
 from pytest_recode.models import Ledger
 from pytest_recode.records.checkpoint import Checkpoint, Resumable
 from pytest_recode.records.first_turn import first_turn, first_turn_key
@@ -76,22 +84,25 @@ def play(
                     return recorder.record(_run_episode(stage, workspace, recorder, out))
         except RecordsError:  # no record can be written
             raise
-        except Exception as error:  # noqa: BLE001  every fault becomes a record, with its kind; nothing is dropped
+        except (Exception, SystemExit) as error:  # noqa: BLE001  every fault becomes a record, with its kind; nothing is dropped
             stop = Stop.BUDGET if isinstance(error, BudgetSpent) else Stop.ERROR
             return recorder.record(stop, error_record(error))
 
 
 def _run_episode(stage: Stage, workspace: SandboxWorkspace, recorder: EpisodeRecorder, out: Path) -> Stop:
-    agent = stage.agent()
+    agent, kind = stage.agent(), stage.cast.agent
     run_loop = partial(
         loop.run,
         brief=stage.brief(),
         agent=agent,
+        check_move=partial(
+            checked_move, agent=stage.settings.agent, most=None if kind.needs_person else stage.settings.steps
+        ),
         workspace=workspace,
         judge=stage.judge(),
         researcher=stage.researcher(recorder.stored.feedback, recorder.feedback),
         policy=stage.cast.policy,
-        seconds=math.inf if stage.cast.agent.needs_person else stage.plan.task.limits.episode_seconds,
+        seconds=math.inf if kind.needs_person else stage.plan.task.limits.episode_seconds,
         on_turn=partial(recorder.turn_over, agent, workspace),
         clock=stage.clock,
     )
@@ -143,15 +154,6 @@ def _resume(
         except Exception as error:
             raise UserError(
                 f"{file}: turn {checkpoint.turn.number}: the agent {stage.settings.agent} cannot resume from the state that is stored"
-                f" there ({type(error).__name__}: {' '.join(str(error).split())}{_place(error)}): {remedy}"
+                f" there ({raised(error)}): {remedy}"
             ) from error
         workspace.lay(checkpoint.changes)
-
-
-_PACKAGE = f"{Path(__file__).parents[1]}/"
-
-
-def _place(error: Exception) -> str:
-    """File and line that raised `error`; "" for code of this project. A third-party agent may be at fault, and not the state."""
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    return "" if frame.filename.startswith(_PACKAGE) else f", at {frame.filename}:{frame.lineno}"

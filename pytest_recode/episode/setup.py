@@ -68,7 +68,7 @@ def check_settings(then: EpisodeFacts, settings: Settings) -> None:
 
 def episode_facts(plan: EpisodePlan, settings: Settings, cast: Cast, sandbox: Sandbox, transcript: str) -> EpisodeFacts:
     """The facts known when the episode begins, except the digest of the task's files. `transcript`: its path in the run's directory."""
-    return {
+    facts: EpisodeFacts = {
         "schema": record.SCHEMA,
         "nodeid": plan.nodeid,
         "task": plan.task.id,
@@ -85,7 +85,7 @@ def episode_facts(plan: EpisodePlan, settings: Settings, cast: Cast, sandbox: Sa
         "paper_date": plan.task.paper.date,
         "cutoff": resolve(plan.model, cast.table).cutoff if plan.model else "",
         "settings": setup(replace(settings, **fixed(plan.policy))),
-        "sandbox": sandbox.name,
+        "sandbox": cast.sandbox or sandbox.name,
         "sandbox_host": sandbox.host or None,
         "memory_limit": sandbox.memory_limit,
         "isolation": "shared" if plan.task.oracle.isolation == "shared" else sandbox.isolation,
@@ -93,6 +93,9 @@ def episode_facts(plan: EpisodePlan, settings: Settings, cast: Cast, sandbox: Sa
         "digest": None,
         "replay": None if plan.replay is None else plan.replay.record(),
     }
+    if cast.replaced:
+        facts["replaced"] = dict(cast.replaced)
+    return facts
 
 
 _OF_FEEDBACK = (

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_recode import registered
 from pytest_recode.faults import UserError
 from pytest_recode.formats import Format
+from pytest_recode.formats.checked_tasks import tasks_of
+from pytest_recode.installed import Installed
 from pytest_recode.task import Files, Task
 
 
@@ -45,7 +46,7 @@ def find(paths: Sequence[Path], named: Callable[[str, Mapping[str, Any]], str]) 
     `named` computes a task's name from its id and facts. Raises `UserError` for a path that neither is nor contains a manifest, and for a
     name that two manifests use.
     """
-    known: dict[str, Format] = registered.loaded("formats") if paths else {}
+    known: Mapping[str, Format] = Installed("formats") if paths else {}
     tasks: dict[tuple[str, str], Task] = {}
     errors = []
     for path in paths:
@@ -55,7 +56,7 @@ def find(paths: Sequence[Path], named: Callable[[str, Mapping[str, Any]], str]) 
             raise UserError(f"{path}: {what}; give a directory with {' or '.join(sorted(known))}")
         for manifest in manifests:
             try:
-                loaded = known[manifest.name].load(manifest)
+                loaded = tasks_of(known[manifest.name], manifest)
             except UserError as error:
                 errors.append(str(error))
                 continue
@@ -87,7 +88,7 @@ def manifest_at(path: Path, known: Mapping[str, Format]) -> Path | None:
     return next((path / name for name in sorted(known) if (path / name).is_file()), None)
 
 
-def _manifests(path: Path, known: dict[str, Format]) -> Iterator[Path]:
+def _manifests(path: Path, known: Mapping[str, Format]) -> Iterator[Path]:
     """The manifests below `path`; directories below a manifest are not searched, because they belong to it."""
     if (manifest := manifest_at(path, known)) is not None:
         yield manifest

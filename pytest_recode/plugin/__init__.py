@@ -166,8 +166,9 @@ def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Col
 def _manifest(config: pytest.Config, directory: Path) -> str | None:
     """The name of the manifest that claims a directory."""
     if _MANIFESTS not in config.stash:
-        offers = config.hook.pytest_recode_formats()
-        config.stash[_MANIFESTS] = tuple(dict.fromkeys(name for offer in offers for name in offer))
+        from pytest_recode.plugin.collection.offers import manifests
+
+        config.stash[_MANIFESTS] = manifests(config.pluginmanager)
     return next((name for name in config.stash[_MANIFESTS] if (directory / name).is_file()), None)
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol
 
 from pytest_recode.inside.runtime.starvation import Sample
+from pytest_recode.schema.rules import one_of
 from pytest_recode.task import Environment, Limits
 
 
@@ -76,7 +77,7 @@ class Sandbox(Protocol):
     """Runs programs in isolation. One worker keeps it open while it runs items."""
 
     name: str  # "docker"
-    isolation: str  # "separate" (isolated) or "process" (limits only)
+    isolation: Annotated[str, one_of("separate", "process")]  # isolated, or limits only
     host: str  # where its programs run, for records; "": on this machine
     memory_limit: (
         str  # what limits the memory of a launch as a whole, for records: "control group (version 1)", "measured"

@@ -211,6 +211,15 @@ def _is_named_file(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 2 and type(value[0]) is str and type(value[1]) is int
 
 
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, str | int | float)
+
+
+PLAIN = expect("of plain JSON types (str, int, float, bool, None, list, dict)", _is_plain)
 BASE64 = expect("base64", _is_base64)
 NAMED_FILE = expect("a digest and a file mode", _is_named_file)
 TEXT = expect("a text", lambda value: type(value) is str)

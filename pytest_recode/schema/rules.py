@@ -88,6 +88,8 @@ TextOrNull: TypeAlias = Annotated[
     ),
 ]
 """A text, stored as null if it is empty."""
+PlainValues: TypeAlias = Annotated[Mapping[str, Any], Rule(check=field_checks.PLAIN)]
+"""Values of plain JSON types."""
 NamedFile: TypeAlias = Annotated[
     tuple[str, int],
     Rule(

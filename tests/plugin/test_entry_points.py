@@ -170,3 +170,62 @@ def test_two_distributions_with_one_name_are_one_line(lab: Run, pytester: pytest
         text, "pytest_recode.agents", "'scribe' is an entry point of", "lab", "other", "uninstall one of them"
     )
     assert "Traceback" not in text
+
+
+BROKEN = """\
+[pytest_recode.formats]
+broken.yaml = nowhere:FORMAT
+
+[pytest_recode.agents]
+lame = nowhere:KIND
+"""
+PAIR = """\
+from dataclasses import replace
+
+from pytest_recode.formats.directory import FORMAT as DIRECTORY
+
+
+def load(manifest):
+    [task] = DIRECTORY.load(manifest)
+    return [replace(task, format="pair"), replace(task, format="pair", id="second")]
+
+
+FORMAT = replace(DIRECTORY, name="pair", manifest="pair.yaml", load=load, single=False)
+"""
+
+
+@pytest.mark.slow
+def test_the_command_imports_only_what_is_chosen(lab: Run, pytester: pytest.Pytester) -> None:
+    distribution(pytester.path / "site", "broken", BROKEN)
+    preview = ("pytest_recode.cli", "preview", "bench/tiny", "--no-pager")
+    assert "tiny: the first prompt" in lab(*preview, "--agent=scribe")
+    assert_message(
+        lab(*preview, "--agent=lame", status=2), "agent 'lame' of the distribution broken", "no module 'nowhere'"
+    )
+    assert_message(lab(*preview, "--agent=lam", status=2), "--agent=lam", "did you mean lame?", "scribe")
+
+
+@pytest.mark.slow
+def test_preview_of_one_task_of_several(lab: Run, pytester: pytest.Pytester) -> None:
+    distribution(pytester.path / "site", "pairs", "[pytest_recode.formats]\npair.yaml = pair:FORMAT\n")
+    (pytester.path / "site" / "pair.py").write_text(PAIR)
+    manifest = pytester.path / "bench" / "tiny" / "lab.yaml"
+    manifest.rename(manifest.with_name("pair.yaml"))
+    preview = ("pytest_recode.cli", "preview", "--agent=scribe", "--no-pager")
+    assert "second: the first prompt" in lab(*preview, "bench/tiny/pair.yaml::second")
+    several = lab(*preview, "bench/tiny", status=2)
+    assert_message(several, "has 2 tasks", "bench/tiny::tiny", "bench/tiny::second")
+    assert_message(lab(*preview, "bench/tiny::secnd", status=2), "has no task 'secnd'", "did you mean second?")
+
+
+@pytest.mark.slow
+def test_cut_says_which_sandboxes_it_cannot_use(lab: Run) -> None:
+    text = lab("pytest_recode.cli", "cut", "bench", "sums:total", "--sandbox=docker", "--license=MIT", status=2)
+    assert_message(text, "docker cannot be used by cut", "bubblewrap")
+
+
+@pytest.mark.slow
+def test_a_group_that_does_not_exist_is_one_line(lab: Run, pytester: pytest.Pytester) -> None:
+    distribution(pytester.path / "site", "other", "[pytest_recode.agent]\nmine = other:AGENT\n")
+    text = lab("pytest", "bench", "--recode-agent=noop", status=4)
+    assert_message(text, "the distribution other", "pytest_recode.agent", "did you mean pytest_recode.agents?")

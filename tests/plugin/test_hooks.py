@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.messages import assert_message
+
 from .conftest import words
 
 Run = Callable[..., pytest.RunResult]
@@ -133,24 +135,28 @@ def test_what_others_add_is_not_taken_for_the_projects_own(
 
 
 WRONG = [
-    ("policies", "{'steady': lambda turns: 1}", "--recode-feedback=steady", "'steady' is registered with a function: it must be a pytest_recode.feedback.PolicyKind"),
-    ("agents", "['mine']", "--recode-agent=mine", "pytest_recode_agents of a plugin returned a list: it must return a mapping of names (docs/reference/hooks.md)"),
-    ("agents", "{'mine': 3}", "--recode-agent=mine", "agent 'mine' is a int: it must be an AgentKind, or a class or function that takes an AgentContext"),
-    ("models", "{'m': 'nowhere:KIND'}", "--recode-model=m", "models 'm': there is no module 'nowhere'"),
-    ("formats", "{'task.yaml': 'nowhere:FORMAT'}", "--recode-agent=noop", "ERROR: formats 'task.yaml': there is no module 'nowhere'"),
+    ("pytest_recode_policies", "{'steady': lambda turns: 1}", "--recode-feedback=steady", ["feedback policy 'steady' of", "conftest.py is registered with a function: it must be a pytest_recode.feedback.PolicyKind"]),
+    ("pytest_recode_agents", "['mine']", "--recode-agent=mine", ["pytest_recode_agents of", "conftest.py returned a list: it must return a mapping of names (docs/reference/hooks.md)"]),
+    ("pytest_recode_agents", "{3: 'x:Y'}", "--recode-agent=mine", ["pytest_recode_agents of", "conftest.py returned keys that are no str"]),
+    ("pytest_recode_agents", "1 / 0", "--recode-agent=mine", ["pytest_recode_agents of", "conftest.py raised ZeroDivisionError: division by zero, at", "conftest.py:2"]),
+    ("pytest_recode_agent", "{}", "--recode-agent=noop", ["conftest.py defines the hook pytest_recode_agent", "(did you mean pytest_recode_agents?)", "choose from"]),
+    ("pytest_recode_agents", "{'mine': 3}", "--recode-agent=mine", ["agent 'mine' of", "conftest.py is a int: it must be an AgentKind, or a class or function that takes an AgentContext"]),
+    ("pytest_recode_agents", "{'mine': 'textwrap'}", "--recode-agent=mine", ["agent 'mine' of", "'textwrap' names no attribute: write textwrap:NAME; it has", "TextWrapper"]),
+    ("pytest_recode_models", "{'m': 'nowhere:KIND'}", "--recode-model=m", ["model 'm' of", "there is no module 'nowhere'"]),
+    ("pytest_recode_formats", "{'task.yaml': 'nowhere:FORMAT'}", "--recode-agent=noop", ["ERROR: format 'task.yaml' of", "there is no module 'nowhere'"]),
 ]  # fmt: skip
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("what", "offer", "option", "line"), WRONG)
+@pytest.mark.parametrize(("hook", "offer", "option", "lines"), WRONG)
 def test_a_wrong_offer_is_one_line(
-    make_task: MakeTask, recode: Run, pytester: pytest.Pytester, what: str, offer: str, option: str, line: str
+    make_task: MakeTask, recode: Run, pytester: pytest.Pytester, hook: str, offer: str, option: str, lines: list[str]
 ) -> None:
     make_task()
-    pytester.makeconftest(f"def pytest_recode_{what}():\n    return {offer}\n")
+    pytester.makeconftest(f"def {hook}():\n    return {offer}\n")
     result = recode(option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert line in words(result)
+    assert_message(words(result), *lines)
     assert "Traceback" not in words(result)
     assert "INTERNALERROR" not in words(result)
 

@@ -224,7 +224,7 @@ BAD = {
     "no task in it": (["other"], "other", "contains no task.yaml"),
     "no directory": (["bench/tiny/paper.md"], "bench/tiny/paper.md", "is no task.yaml", "directory of a task"),
     "damaged task": (["damaged"], "damaged/task.yaml", "schema"),
-    "unknown agent": (["bench/tiny", "--agent=recoder"], "--agent=recoder", "one-shot, recode, recode-h"),
+    "unknown agent": (["bench/tiny", "--agent=recoder"], "--agent=recoder", "did you mean recode?", "one-shot"),
     "agent without a model": (["bench/tiny", "--agent=noop"], "--agent=noop", "asks no model", "one-shot"),
     "unknown protocol": (["bench/tiny", "--protocol=json"], "--protocol=json", "text or tools"),
     "agent without tools": (

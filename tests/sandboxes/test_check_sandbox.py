@@ -41,6 +41,11 @@ class ExcusesItself(Wrapped):
         return [sample._replace(waited=sample.waited + 60) for sample in self.inner.waited()]
 
 
+class WaitsAsANumber(Wrapped):
+    def waited(self) -> Sequence[Sample]:
+        return 0.0  # type: ignore[return-value]
+
+
 class KillsNot(Wrapped):
     def kill(self) -> str:
         return ""
@@ -85,6 +90,7 @@ class Mine:
         fault: type[Exception] = UserError,
     ) -> None:
         self.isolation = isolation
+        self.host, self.memory_limit = "", "none"
         self.inner = Process(context)
         self.wrap, self.program, self.limits, self.environment, self.fault = wrap, program, limits, environment, fault
 
@@ -111,6 +117,7 @@ def without_limits(_: Limits) -> Limits:
 
 BREACHES: list[tuple[str, dict[str, object]]] = [
     ("bytes_arrive_as_sent", {"wrap": Changes}),
+    ("a_connection_is_of_its_type", {"wrap": WaitsAsANumber}),
     ("deadlines_hold", {"wrap": ForgetsTheDeadline}),
     ("deadlines_hold", {"wrap": ExcusesItself}),
     ("the_end_is_reported", {"wrap": TellsTheEndOnce}),
@@ -140,6 +147,15 @@ def test_a_breach_is_found(promise: str, wrong: dict[str, object], mine: Callabl
             check_sandbox(sandbox, only=[promise])
     finally:
         sandbox.close()
+
+
+def test_a_wrong_attribute_is_named(mine: Callable[..., Sandbox]) -> None:
+    with pytest.raises(AssertionError, match=r"Mine.isolation='full': must be separate or process"):
+        check_sandbox(mine(isolation="full"))
+    sandbox = mine()
+    del sandbox.memory_limit
+    with pytest.raises(AssertionError, match="lacks the attribute 'memory_limit'"):
+        check_sandbox(sandbox)
 
 
 def test_a_promise_that_is_not_made_cannot_be_asked_for(mine: Callable[..., Sandbox]) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_recode.faults import UserError
+from pytest_recode.formats.checked_tasks import tasks_of
 from pytest_recode.plugin.collection import sharding
 from pytest_recode.plugin.collection.items import EpisodeItem, FaultItem, TaskItem, ValidateItem
 from pytest_recode.plugin.run.environments import placed
@@ -89,7 +90,7 @@ class Manifest(pytest.File):
         if task_format is None:
             raise UserError(f"{self.path}: no task format claims this file")
         settings = run.settings_for(task_format)
-        tasks = task_format.load(self.path)
+        tasks = tasks_of(task_format, self.path)
         self._shard_of = sharding.dealt(run, task_format, self.path, tasks)
         for task in tasks:
             self._claim(run.collected.tasks, task)

@@ -10,6 +10,7 @@ import pytest
 from pytest_recode.faults import RecordsError, Stopped, UserError, interrupts_first
 from pytest_recode.plugin.run.casting import lacks_model
 from pytest_recode.plugin.run.limits import LimitReached, Timer
+from pytest_recode.plugin.run.observers import observe
 from pytest_recode.plugin.run.session import run_of
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ class EpisodeItem(RecodeItem):
 
         run = run_of(self.config)
         queue = EpisodeQueue(clock=clock, slots=slots(), check=check) if check is not None else None
-        cast = run.cast(self.model, self.policy, self.settings)
+        cast = run.cast(self.model, self.policy, self.settings, [self.path.name])
         return play(
             self.plan, cast, self.settings, sandbox, ledger, run.out, on_turn, clock, run.directory.files, queue
         )
@@ -284,7 +285,7 @@ class EpisodeItem(RecodeItem):
             raise Unsolved(words.unsolved(record, run.out, run.directory.files, quotes=not person))
 
     def _turn_finished(self, turn: Turn) -> None:
-        self.ihook.pytest_recode_turn_finished(item=self, turn=turn)
+        observe(run_of(self.config), "pytest_recode_turn_finished", item=self, turn=turn)
 
     def _report(self, record: Record) -> None:
         self.recode = {"record": record}

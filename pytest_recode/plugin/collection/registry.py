@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_recode.faults import UserError
-from pytest_recode.registered import ANY_MODEL, imported, own, part
+from pytest_recode.installed import TYPES, imported, misspelt_group, part
+from pytest_recode.plugin.collection.offers import check_hook_names, offers
+from pytest_recode.registered import ANY_MODEL, origin, own
 
 if TYPE_CHECKING:
     from pytest_recode.agents import AgentKind
@@ -23,9 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registry:
-    """All registered names. Import paths are resolved when a name is chosen."""
+    """All registered names. Import paths are resolved when a name is chosen. `sources`: who registers each, in words; "" for the project."""
 
     offers: Mapping[str, Mapping[str, Any]]
+    sources: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    _parts: dict[tuple[str, str], Any] = field(default_factory=dict)
 
     def format(self, manifest: str) -> Format | None:
         found: Format | None = self._load("formats", manifest) if manifest in self.offers["formats"] else None
@@ -50,17 +54,26 @@ class Registry:
 
     def model(self, name: str) -> ModelKind:
         """Look up by exact name, then by prefix (`sim/`), then the kind for every other name."""
+        kind: ModelKind = self._choose("models", self.registered_model(name), "model", "")
+        return kind
+
+    def registered_model(self, name: str) -> str:
+        """The name or prefix under which a model is registered; the name itself if its prefix has other models only."""
         offers = self.offers["models"]
         prefix = name.partition("/")[0] + "/"
         if name not in offers and prefix in {known.partition("/")[0] + "/" for known in offers if "/" in known}:
-            kind: ModelKind = self._choose("models", prefix if prefix in offers else name, "model", "")
-            return kind
-        kind = self._load("models", name if name in offers else ANY_MODEL)
-        return kind
+            return prefix if prefix in offers else name
+        return name if name in offers else ANY_MODEL
 
     def own(self, what: str, name: str) -> bool:
         """Whether `name` is built in and no plugin has replaced it."""
         return name in own(what) and self.offers[what].get(name) == own(what)[name]
+
+    def replaced(self, what: str, name: str) -> dict[str, str]:
+        """The part and who registers it, such as {"agent recode": "the distribution lab"}, if it replaces one of the project's own."""
+        if name not in own(what) or self.own(what, name):
+            return {}
+        return {f"{TYPES[what].noun} {name}": self.sources[what][name]}
 
     def policy(self, spec: str) -> Policy:
         """The policy for `L3`, `escalate:start=1,patience=2` or similar."""
@@ -88,7 +101,10 @@ class Registry:
         return self._load(what, name)
 
     def _load(self, what: str, name: str) -> Any:
-        return part(what, name, self.offers[what][name])
+        if (what, name) not in self._parts:
+            source = self.sources.get(what, {}).get(name, "")
+            self._parts[what, name] = part(what, name, self.offers[what][name], source)
+        return self._parts[what, name]
 
 
 def unknown(noun: str, name: str, choices: Iterable[str], also: str = "") -> str:
@@ -100,25 +116,19 @@ def unknown(noun: str, name: str, choices: Iterable[str], also: str = "") -> str
     return f"unknown {noun} {name!r}{guess}: choose from {', '.join(names)}{', ' + also if also else ''}"
 
 
-def collect(pluginmanager: pytest.PytestPluginManager) -> Registry:
-    """Collect the entries of every plugin. The last registered plugin takes precedence, so plugins can replace built-in names."""
-    hook = pluginmanager.hook
-    hooks = {
-        "formats": hook.pytest_recode_formats,
-        "sandboxes": hook.pytest_recode_sandboxes,
-        "agents": hook.pytest_recode_agents,
-        "policies": hook.pytest_recode_policies,
-        "models": hook.pytest_recode_models,
-    }
-    offers: dict[str, dict[str, Any]] = {}
-    for what, call in hooks.items():
-        merged: dict[str, Any] = {}
-        for offer in reversed(call()):
-            if not isinstance(offer, Mapping):
-                raise UserError(
-                    f"pytest_recode_{what} of a plugin returned a {type(offer).__name__}: it must return a mapping of "
-                    "names (docs/reference/hooks.md)"
-                )
-            merged.update(offer)
-        offers[what] = merged
-    return Registry(offers=offers)
+def collect(manager: pytest.PytestPluginManager) -> Registry:
+    """Collect the entries of every plugin. The last registered plugin takes precedence, so plugins can replace built-in names.
+
+    Raises `UserError` and `pytest.UsageError`.
+    """
+    check_hook_names(manager)
+    misspelt_group()
+    parts: dict[str, dict[str, Any]] = {what: {} for what in TYPES}
+    sources: dict[str, dict[str, str]] = {what: {} for what in TYPES}
+    for what in TYPES:
+        for offer in offers(manager, what):
+            parts[what].update(offer.parts)
+            sources[what].update(
+                {name: offer.source or origin(what, name, place) for name, place in offer.parts.items()}
+            )
+    return Registry(offers=parts, sources=sources)

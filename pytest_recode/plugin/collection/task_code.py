@@ -17,13 +17,15 @@ from types import ModuleType
 
 import pytest
 
+from pytest_recode.plugin.collection.offers import manifests
+
 
 def directories(config: pytest.Config, paths: Collection[Path]) -> frozenset[Path]:
     """The resolved directories of tasks from which pytest may load a conftest.py for the arguments `paths`.
 
     Imports nothing if there is no manifest nearby.
     """
-    names = [name for offer in config.hook.pytest_recode_formats() for name in offer]
+    names = manifests(config.pluginmanager)
     claimed: set[Path] = set()
     for path in {path.resolve() for path in paths}:
         near = [path, *path.parents, *(path.glob("test*") if path.is_dir() else ())]

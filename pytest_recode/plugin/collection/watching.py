@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_recode.formats.files import is_of_a_tool
+from pytest_recode.plugin.collection.offers import manifests
 from pytest_recode.verdict import legible
 from pytest_recode.wording import some_of
 
@@ -55,9 +56,9 @@ def watch(run: Run) -> int | None:
         raise pytest.UsageError(
             f"--recode-watch: none of these exists: {', '.join(config.args)}; name a task directory"
         )
-    manifests = [name for offer in config.hook.pytest_recode_formats() for name in offer]
+    names = manifests(config.pluginmanager)
     command = [sys.executable, "-m", "pytest", *map(str, config.invocation_params.args)]
-    return _repeat(command, config.invocation_params.dir, paths, partial(_is_of_a_task, DefaultFilter(), manifests))
+    return _repeat(command, config.invocation_params.dir, paths, partial(_is_of_a_task, DefaultFilter(), names))
 
 
 def _is_of_a_task(files_of_people: DefaultFilter, manifests: Collection[str], change: Change, path: str) -> bool:

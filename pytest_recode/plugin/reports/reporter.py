@@ -17,6 +17,7 @@ from pytest_recode.plugin.reports import conclusions, github, markdown_file, sum
 from pytest_recode.plugin.reports.report_data import NO_DATA, ReportData, ValidationData, attach, data_of, share
 from pytest_recode.plugin.reports.report_status import CRASHED, WITH_RESULT, report_status
 from pytest_recode.plugin.run.log_warnings import LogToWarnings, RecodeWarning, warn
+from pytest_recode.plugin.run.observers import observe
 from pytest_recode.plugin.run.results_file import ResultsFile
 from pytest_recode.plugin.run.unreported import unreported
 from pytest_recode.plugin.workers import distributed
@@ -102,7 +103,7 @@ class Reporter:
                 if facts.get("finished_before"):
                     self.records.append(episode_summary(facts["record"]))
                 else:
-                    config.hook.pytest_recode_episode_finished(config=config, record=facts["record"])
+                    observe(self.run, "pytest_recode_episode_finished", config=config, record=facts["record"])
                 attach(report, {"summary": self.records[-1]})
             except RecordsError as error:  # an episode without a record does not pass
                 self._unrecorded(report, str(error))
@@ -278,7 +279,7 @@ class Reporter:
 
     def pytest_report_header(self) -> list[str]:
         lines = (("", self.run.settings.models), ("docker on ", self.run.settings.docker_hosts))
-        return [f"recode: {what}{', '.join(values)}" for what, values in lines if values]
+        return [f"recode: {what}{', '.join(values)}" for what, values in lines if values] + summary.replaced(self.run)
 
     def pytest_report_collectionfinish(self) -> list[str]:
         """The settings for the tasks of each format. With workers, the controller collects nothing: see `distributed.py`."""

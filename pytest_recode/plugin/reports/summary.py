@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_recode.faults import GatewayError, ModelError, RecordsError, UserError
 from pytest_recode.plugin.collection.items import EpisodeItem
 from pytest_recode.plugin.reports.report_data import ValidationData, data_of
+from pytest_recode.plugin.run import casting
 from pytest_recode.wording import dollars
 
 if TYPE_CHECKING:
@@ -27,6 +28,14 @@ def solved(records: Sequence[EpisodeSummary]) -> tuple[int, float]:
     """How many episodes finished without an error, and the percentage of them that solved their task."""
     played = [record["outcome"] == "solved" for record in records if record["outcome"] != "error"]
     return len(played), 100 * sum(played) / max(len(played), 1)
+
+
+def replaced(run: Run) -> list[str]:
+    """A line for each built-in part that another one replaces in this run."""
+    chosen, registry = run.settings.sandbox, run.registry
+    sandboxes = registry.offers["sandboxes"] if chosen == "auto" else [chosen]
+    parts = casting.replaced(run.settings, registry, sandboxes, registry.offers["formats"])
+    return [f"recode: {part} is that of {source}" for part, source in parts.items()]
 
 
 def played_how(run: Run) -> list[str]:

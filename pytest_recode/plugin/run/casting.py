@@ -22,8 +22,13 @@ def cast(
     person: Ask | None,
     terminal: Terminal | None,
     gateway: GatewayAddress | None,
+    sandbox: str,
+    formats: Iterable[str],
 ) -> Cast:
-    """The cast of one episode. `person` gives the feedback; None: no person. `terminal`: for an agent that is a person. `gateway`: None if the run has none."""
+    """The cast of one episode. `person` gives the feedback; None: no person. `terminal`: for an agent that is a person. `gateway`: None if the run has none.
+
+    `sandbox`: its registered name. `formats`: the manifests of the task's format.
+    """
     from pytest_recode.episode.assembly import Cast
 
     return Cast(
@@ -36,7 +41,29 @@ def cast(
         person=person,
         terminal=terminal,
         gateway=gateway,
+        sandbox=sandbox,
+        replaced=replaced(settings, registry, [sandbox], formats),
     )
+
+
+def replaced(
+    settings: Settings, registry: Registry, sandboxes: Iterable[str], formats: Iterable[str]
+) -> dict[str, str]:
+    """The parts of a run that replace built-in ones, each with who registers it. `formats`: manifests."""
+    models = filter(None, (*settings.models, settings.feedback_model, settings.search_model))
+    chosen = {
+        "agents": [settings.agent],
+        "sandboxes": sandboxes,
+        "policies": [spec.partition(":")[0] for spec in settings.feedbacks],
+        "models": [registry.registered_model(model) for model in models],
+        "formats": formats,
+    }
+    return {
+        part: source
+        for what, names in chosen.items()
+        for name in names
+        for part, source in registry.replaced(what, name).items()
+    }
 
 
 def model_table(settings: Settings) -> Mapping[str, Mapping[str, Any]]:

@@ -119,14 +119,13 @@ class _Kinds(NamedTuple):
 
 
 def _installed(settings: Settings) -> _Kinds:
-    from pytest_recode.registered import part, places
+    from pytest_recode.installed import Installed
 
     chosen: dict[str, Any] = {}
     with usage_errors():
         for kind, field in (("agents", "agent"), ("sandboxes", "sandbox")):
             name = getattr(settings, field)
-            place = places(kind).get(name) if field in settings.explicit else None
-            chosen[field] = part(kind, name, place) if place else None
+            chosen[field] = Installed(kind).get(name) if field in settings.explicit else None
     return _Kinds(**chosen)
 
 

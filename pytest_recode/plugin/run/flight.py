@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_recode.clock import Clock
 from pytest_recode.episode_stops import EpisodeStops
-from pytest_recode.faults import Stopped
+from pytest_recode.faults import Stopped, UserError
 from pytest_recode.plugin.run.limits import LimitReached, limits_of
+from pytest_recode.plugin.run.observers import observe
 from pytest_recode.records.run_directory import LEDGER
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pytest_recode.records.ledger import FileLedger
     from pytest_recode.records.record import Record
     from pytest_recode.sandboxes import Sandbox
+    from pytest_recode.sandboxes.episode_sandbox import EpisodeSandbox
 
 
 class FlightItem(Protocol):
@@ -61,7 +63,11 @@ class Flight:
         self._record: Record | None = None
         self._error: BaseException | None = None
         self.stops = EpisodeStops(run.stops)
-        self._sandbox = EpisodeSandbox(run.sandbox.get(), self.stops.check)
+        self._sandbox: EpisodeSandbox | None = None
+        try:
+            self._sandbox = EpisodeSandbox(run.sandbox.get(), self.stops.check)
+        except UserError as error:  # of a sandbox of others, which the item reports
+            self._error = error
         self._thread = threading.Thread(target=self._play, name=f"recode {item.name}", daemon=True)
         self._thread.start()
 
@@ -97,12 +103,13 @@ class Flight:
         began = time.monotonic()
         ledger = _ledger(self._run, self.stops)
         try:
-            self._record = self.item.play(self._sandbox, ledger, self._turn_finished, self._clock, self.stops.check)
+            if self._sandbox is not None:
+                self._record = self.item.play(self._sandbox, ledger, self._turn_finished, self._clock, self.stops.check)
         except BaseException as error:  # noqa: BLE001  `result` raises it in the main thread
             self._error = error
         finally:
             self._end(ledger.abandon)
-            self._end(lambda _: self._sandbox.close())
+            self._end(lambda _: self._sandbox.close() if self._sandbox is not None else None)
             self.seconds = time.monotonic() - began
             self._post(lambda: self._ended(self))
 
@@ -118,8 +125,8 @@ class Flight:
 
     def _tell(self, turn: Turn) -> None:
         try:
-            self.item.ihook.pytest_recode_turn_finished(item=self.item, turn=turn)
-        except Exception as error:  # noqa: BLE001  a fault of this item's hooks, which its report shows
+            observe(self._run, "pytest_recode_turn_finished", item=self.item, turn=turn)
+        except Exception as error:  # noqa: BLE001  a fault of the project's own hooks, which its report shows
             self.failed(error)
 
 

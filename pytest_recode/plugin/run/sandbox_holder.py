@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_recode.faults import SandboxError
+from pytest_recode.faults import SandboxError, raised
 
 if TYPE_CHECKING:
     from pytest_recode.plugin.collection.collected import CollectedTasks
@@ -148,6 +148,8 @@ class SandboxHolder:
                 sandbox.close()
             except SandboxError as error:  # do not hide the reason for the end: an interrupt, or the end of the session
                 LOG.warning("%s: the next run removes what remains of this one", error)
+            except Exception as error:  # noqa: BLE001  nor a sandbox of others
+                LOG.warning("sandbox %s: close() raised %s", self.name, raised(error))
 
 
 def order_of(hosts: Sequence[str], worker: int) -> list[str]:

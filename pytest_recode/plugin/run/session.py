@@ -9,7 +9,7 @@ import functools
 import logging
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -317,7 +317,7 @@ class Run:
         """None if episodes can run; otherwise the reason why they are skipped, with the option to set."""
         return casting.lacks_model(self.settings, self.registry)
 
-    def cast(self, model: str | None, policy: str, settings: Settings) -> Cast:
+    def cast(self, model: str | None, policy: str, settings: Settings, formats: Sequence[str] = ()) -> Cast:
         from pytest_recode.plugin.run import human_feedback, terminal
 
         if settings.feedback_from == "files" and self.directory.remote is not None:
@@ -326,9 +326,9 @@ class Run:
                 " on the machine of that directory, such as -n 4"
             )
         person = human_feedback.ask(settings.feedback_from, self.config, self.out)
-        return casting.cast(
-            settings, self.registry, model, policy, person, terminal.of_agent(self.config), self.gateway
-        )
+        asked = terminal.of_agent(self.config)
+        named = (self.sandbox.name, formats)
+        return casting.cast(settings, self.registry, model, policy, person, asked, self.gateway, *named)
 
     def model_contexts(self) -> list[ModelContext]:
         """A context for each model that this run calls."""

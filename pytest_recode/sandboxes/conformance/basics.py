@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from uuid import uuid4
 
 from pytest_recode.faults import UserError
+from pytest_recode.inside.runtime.starvation import Sample
+from pytest_recode.sandboxes import Connection
 from pytest_recode.sandboxes.conformance.probe import Bench, Probe, answer_or_end, marked, running, until
+from pytest_recode.schema.declared_types import described, problem
 
 _DAEMON = """
 import os, sys, subprocess
@@ -47,6 +51,18 @@ def check_deadlines_hold(bench: Bench) -> None:
         samples, most = probe.connection.waited(), time.monotonic() - began
         waited = samples[-1].waited if samples else 0.0
         assert 0 <= waited <= most, f"the program had to wait {waited:.1f} s for others, in {most:.1f} s"
+
+
+def check_a_connection_is_of_its_type(bench: Bench) -> None:
+    with bench.probe() as probe:
+        probe.ask("result = 1")
+        for what, value, declared in (
+            ("launch()", probe.connection, Connection),
+            ("waited()", probe.connection.waited(), Sequence[Sample]),
+            ("kill()", probe.connection.kill(), str),
+        ):
+            wrong = problem(value, declared)
+            assert not wrong, f"{what} returned {described(value, wrong)}"
 
 
 def check_the_end_is_reported(bench: Bench) -> None:

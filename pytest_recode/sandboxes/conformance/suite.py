@@ -8,6 +8,7 @@ from functools import cache
 
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.sandboxes.conformance.probe import Bench
+from pytest_recode.schema.declared_types import described, problem
 from pytest_recode.task import Environment, Limits
 
 
@@ -61,6 +62,8 @@ def check_sandbox(
     Checks all requirements of its `isolation`, or `only` some, by their names in `promised`. The checks run attacks inside
     `sandbox`: a sandbox that claims isolation that it does not have may damage this machine.
     """
+    wrong = problem(sandbox, Sandbox)
+    assert not wrong, f"the sandbox: {described(sandbox, wrong)}"
     bench = Bench(
         sandbox=sandbox,
         environment=environment or Environment(),
