@@ -58,9 +58,7 @@ class Cast:
     terminal: Terminal | None = None  # for an agent that is a person
     gateway: GatewayAddress | None = None  # of the run; None if no model needs it
     sandbox: str = ""  # its registered name
-    replaced: Mapping[str, str] = field(
-        default_factory=dict
-    )  # parts that are in place of built-in ones, and who registers them
+    replaced: Mapping[str, str] = field(default_factory=dict)  # built-in parts that others replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +81,7 @@ class Meter:
     transcript: Transcript
     clock: Clock
     total: Usage = field(default_factory=Usage)
-    counted: set[str] = field(default_factory=set)
-    """Ids of the gateway's calls that `total` includes."""
+    counted: set[str] = field(default_factory=set)  # ids of the gateway's calls that `total` includes
 
     def before_call(self, model: str) -> None:
         self.ledger.before_call(model)

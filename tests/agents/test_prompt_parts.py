@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_recode import registered
 from pytest_recode.agents.memory import size_of_tools
 from pytest_recode.episode.first_prompt import Prompt, first_prompt
 from pytest_recode.formats.directory import load
+from pytest_recode.installed import Installed
 from pytest_recode.models.prompt_size import CHARACTERS, tokens_of
 from pytest_recode.settings import Settings, as_played
 
@@ -26,7 +26,7 @@ PARTS_OF = {
 
 def prompt(task: str, agent: str, *, tools: bool = False, paper: bool = True) -> Prompt:
     [loaded] = load(TASKS / task / "task.yaml")
-    kind = registered.loaded("agents")[agent]
+    kind = Installed("agents")[agent]
     settings = as_played(replace(Settings(agent=agent), paper=paper))
     return first_prompt(loaded, loaded.load(), kind, settings, native_tools=tools)
 

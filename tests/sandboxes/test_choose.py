@@ -8,7 +8,7 @@ import pytest
 
 from pytest_recode import registered
 from pytest_recode.faults import UserError
-from pytest_recode.registered import part
+from pytest_recode.installed import part
 from pytest_recode.sandboxes import Sandbox, SandboxContext, SandboxKind
 from pytest_recode.sandboxes.choose import choose
 from tests.messages import assert_message
