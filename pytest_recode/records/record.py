@@ -13,7 +13,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from pytest_recode.episode import Turn
 from pytest_recode.records.queue_record import QueuedRecord
-from pytest_recode.records.setup_record import DateFacts, SettingsRecord
+from pytest_recode.records.setup_record import DateFacts, Replaced, SettingsRecord
 from pytest_recode.schema import field_checks
 from pytest_recode.schema.rules import (
     REMEMBERED,
@@ -214,12 +214,7 @@ class EpisodeFacts(TypedDict):
         known("separate", "process", "shared"),
         "how candidate and hidden tests were separated: in two sandboxes, in two processes without isolation, in one process",
     ]
-    replaced: NotRequired[
-        Annotated[
-            dict[str, str],
-            "parts that replaced built-in ones, with who registered them: `agent recode` -> `the distribution lab`; absent: none",
-        ]
-    ]
+    replaced: NotRequired[Replaced]
     transcript: Annotated[str, "path of the transcript, relative to the directory of results.jsonl"]
     digest: Annotated[str | None, "hash of the task's files in this run; null: they could not be read"]
     replay: Annotated[ReplayRecord | None, "origin of a replayed turn (--recode-replay-feedback); null: an episode"]

@@ -5,9 +5,14 @@ Reports compare rows by the settings, and a resumed run is compared with the ear
 
 from __future__ import annotations
 
-from typing import Annotated, NotRequired, TypedDict
+from typing import Annotated, NotRequired, TypeAlias, TypedDict
 
 from pytest_recode.schema.rules import Day, NonNegative, Number, known
+
+Replaced: TypeAlias = Annotated[
+    dict[str, str],
+    "parts that replaced built-in ones, with who registered them: `agent recode` -> `the distribution lab`; absent: none",
+]
 
 
 class SettingsRecord(TypedDict):
