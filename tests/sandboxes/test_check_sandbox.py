@@ -94,6 +94,9 @@ class Mine:
         self.inner = Process(context)
         self.wrap, self.program, self.limits, self.environment, self.fault = wrap, program, limits, environment, fault
 
+    def ready(self, environment: Environment) -> None:
+        self.inner.ready(environment)
+
     def launch(self, program: Program, environment: Environment, limits: Limits) -> Connection:
         try:
             return self.wrap(
