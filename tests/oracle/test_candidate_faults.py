@@ -232,7 +232,7 @@ def test_it_exits_at_import(bare: Sandbox) -> None:
 
 def test_it_lacks_the_interface(bare: Sandbox) -> None:
     verdict = grade(bare, TESTS, "def g(x): return x\n")
-    assert verdict.cases[0].kind == "exception"
+    assert verdict.cases[0].kind == "undefined"
     assert verdict.cases[0].exception is not None
     assert verdict.cases[0].exception.type == "AttributeError"
 

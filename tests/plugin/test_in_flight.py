@@ -284,6 +284,44 @@ def test_too_few_open_files_are_one_line_before_the_run(
     )
 
 
+BROKEN = """\
+import logging
+import threading
+
+from pytest_recode.faults import SandboxError
+from pytest_recode.sandboxes.process import KIND
+from dataclasses import replace
+
+import pytest
+
+
+def broken(context):
+    raise SandboxError("podman: the daemon is gone; start it")
+
+
+@pytest.hookimpl
+def pytest_recode_sandboxes():
+    return {"broken": replace(KIND, make=broken, local=False)}
+
+
+def pytest_warning_recorded(warning_message):
+    assert threading.current_thread() is threading.main_thread()
+"""
+
+
+@pytest.mark.slow
+def test_a_sandbox_that_cannot_be_made_is_each_episodes_error(
+    make_task: MakeTask, recode: Run, pytester: pytest.Pytester
+) -> None:
+    pytester.makeconftest(BROKEN)
+    for name in ("a", "b", "c"):
+        make_task(name)
+    result = recode("-n0", "--recode-agent=noop", "--recode-sandbox=broken", "--recode-in-flight=3", "--recode-out=out")
+    assert "INTERNALERROR" not in words(result)
+    assert words(result).count("podman: the daemon is gone; start it") >= 3
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
 MIXED = """\
 import pytest
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -9,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_recode.clock import Clock
 from pytest_recode.episode_stops import EpisodeStops
-from pytest_recode.faults import Stopped, UserError
-from pytest_recode.plugin.run.limits import LimitReached, limits_of
+from pytest_recode.faults import MACHINE_STEPS, Stopped, UserError
+from pytest_recode.plugin.run.limits import Limit, LimitReached, limits_of
 from pytest_recode.plugin.run.observers import observe
 from pytest_recode.records.run_directory import LEDGER
+from pytest_recode.sandboxes.episode_sandbox import EpisodeSandbox
 
 if TYPE_CHECKING:
     from pytest_recode.episode import OnTurn, Turn
@@ -41,6 +44,7 @@ class FlightItem(Protocol):
     ) -> Record: ...
 
 
+LOG = logging.getLogger("pytest_recode")
 Call = Callable[[], None]
 """What a flight asks the main thread to do."""
 
@@ -51,25 +55,33 @@ class Flight:
     def __init__(
         self, item: FlightItem, run: Run, post: Callable[[Call], None], ended: Callable[[Flight], None]
     ) -> None:
-        from pytest_recode.sandboxes.episode_sandbox import EpisodeSandbox
-
         self.item = item
         self.seconds = 0.0
         self.began = time.time()
         self._run = run
         self._post, self._ended = post, ended
         self._clock = Clock()
-        self._limits = [(limit, limit.clock()) for limit in limits_of(item, self._clock)]
+        self._limits: list[tuple[Limit, float]] = []
         self._record: Record | None = None
         self._error: BaseException | None = None
         self.stops = EpisodeStops(run.stops)
-        self._sandbox: EpisodeSandbox | None = None
         try:
-            self._sandbox = EpisodeSandbox(run.sandbox.get(), self.stops.check)
-        except UserError as error:  # of a sandbox of others, which the item reports
+            run.directory.use(run.stops)
+            self._limits = [(limit, limit.clock()) for limit in limits_of(item, self._clock)]
+            sandbox = EpisodeSandbox(run.sandbox.get(), self.stops.check)
+            self._thread = threading.Thread(target=self._play, args=[sandbox], name=f"recode {item.name}", daemon=True)
+            self._start()
+        except Exception as error:  # noqa: BLE001  `result` raises it when the item is reported
             self._error = error
-        self._thread = threading.Thread(target=self._play, name=f"recode {item.name}", daemon=True)
-        self._thread.start()
+            post(lambda: ended(self))
+
+    def _start(self) -> None:
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            raise UserError(
+                f"no thread can be started for this episode ({error}): {MACHINE_STEPS[errno.EAGAIN]}, or lower --recode-in-flight"
+            ) from error
 
     def watch(self) -> None:
         """End the episode if one of its time limits has passed, or if the run stops and no answer is awaited. Called by the main thread."""
@@ -85,7 +97,8 @@ class Flight:
 
     def join(self, seconds: float) -> bool:
         """Wait for the end of the thread; whether it has ended."""
-        self._thread.join(seconds)
+        if self._thread.ident is not None:  # it was started
+            self._thread.join(seconds)
         return not self._thread.is_alive()
 
     def result(self) -> Record:
@@ -99,26 +112,24 @@ class Flight:
         """Let the item raise this, which the main thread raised for it."""
         self._error = self._error or error
 
-    def _play(self) -> None:
+    def _play(self, sandbox: EpisodeSandbox) -> None:
         began = time.monotonic()
         ledger = _ledger(self._run, self.stops)
         try:
-            if self._sandbox is not None:
-                self._record = self.item.play(self._sandbox, ledger, self._turn_finished, self._clock, self.stops.check)
+            self._record = self.item.play(sandbox, ledger, self._turn_finished, self._clock, self.stops.check)
         except BaseException as error:  # noqa: BLE001  `result` raises it in the main thread
             self._error = error
         finally:
-            self._end(ledger.abandon)
-            self._end(lambda _: self._sandbox.close() if self._sandbox is not None else None)
+            self._release(lambda: ledger.abandon("cut off"))
+            self._release(sandbox.close)
             self.seconds = time.monotonic() - began
             self._post(lambda: self._ended(self))
 
-    def _end(self, release: Callable[[str], None]) -> None:
+    def _release(self, release: Call) -> None:
         try:
-            release("cut off")
-        except Exception as error:  # noqa: BLE001  the episode's own error, if it has one, came first
-            if self._record is None:
-                self._error = self._error or error
+            release()
+        except Exception as error:  # noqa: BLE001  it must not hide how the episode ended
+            LOG.warning("%s: %s", self.item.nodeid, error)
 
     def _turn_finished(self, turn: Turn) -> None:
         self._post(lambda: self._tell(turn))

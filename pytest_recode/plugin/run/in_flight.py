@@ -79,6 +79,10 @@ class InFlight:
         self._calls: queue.SimpleQueue[Call] = queue.SimpleQueue()
         self._flights: dict[Flight, int] = {}
 
+    def post(self, call: Call) -> None:
+        """Let the main thread call it, in any thread."""
+        self._calls.put(call)
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         config = session.config
@@ -90,7 +94,7 @@ class InFlight:
         if self._run.worker is not None:
             from pytest_recode.plugin.workers.worker_queue import worker_queue
 
-            items: ItemQueue = worker_queue(session, lambda: self._calls.put(_look))
+            items: ItemQueue = worker_queue(session, lambda: self.post(_look))
         else:
             if session.testsfailed and not config.option.continue_on_collection_errors:
                 return None  # pytest's own loop reports it
@@ -142,9 +146,7 @@ class InFlight:
                 return
             item = session.items[index]
             if isinstance(item, EpisodeItem) and self._flies(item):
-                run = self._run
-                run.directory.use(run.stops)
-                flight = Flight(item, run, self._calls.put, lambda flight: self._report(session, items, flight))
+                flight = Flight(item, self._run, self.post, lambda flight: self._report(session, items, flight))
                 self._flights[flight] = index
                 continue
             following = items.next()

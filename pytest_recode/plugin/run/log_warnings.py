@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import threading
 import warnings
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,7 @@ class RecodeWarning(pytest.PytestWarning):
 class LogToWarnings(logging.Filter):
     """Converts warnings of this package's logger to pytest warnings, and removes them from the log that pytest captures.
 
-    pytest-xdist sends a worker's warnings to the controller immediately.
+    pytest-xdist sends a worker's warnings to the controller immediately. The main thread records those of the threads of episodes in flight.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -25,7 +27,12 @@ class LogToWarnings(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if record.levelno < logging.WARNING:
             return True
-        warn(self._config, record.getMessage(), record.pathname, record.lineno)
+        message = record.getMessage()
+        in_flight: Any = self._config.pluginmanager.get_plugin("recode-in-flight")
+        if in_flight is None or threading.current_thread() is threading.main_thread():
+            warn(self._config, message, record.pathname, record.lineno)
+        else:
+            in_flight.post(lambda: warn(self._config, message, record.pathname, record.lineno))
         return False
 
 
