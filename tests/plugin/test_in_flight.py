@@ -280,7 +280,7 @@ def test_too_few_open_files_are_one_line_before_the_run(
     )
     message = one_line(recode("-n0", "--recode-agent=noop", "--recode-in-flight=100", fresh=True))
     assert_message(
-        message, "--recode-in-flight=100", "1100 open files", "may have 512", "ulimit -n 1100", "--recode-in-flight=41"
+        message, "--recode-in-flight=100", "700 open files", "may have 512", "ulimit -n 700", "--recode-in-flight=68"
     )
 
 
