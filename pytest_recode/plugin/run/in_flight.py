@@ -199,6 +199,11 @@ def episodes_in_flight(run: Run) -> tuple[int, str]:
         return 1, "a person plays, or gives the feedback"
     if run.directory.remote is not None:
         return 1, "this worker is on another host"
+    if run.worker is not None or run.config.pluginmanager.has_plugin("dsession"):
+        from pytest_recode.plugin.workers.worker_queue import usable
+
+        if not usable():
+            return 1, "this pytest-xdist has no queue from which several items can be taken: upgrade it to 3.7 or later"
     for what, kind in _kinds(run):
         if not getattr(kind, "concurrent", False):
             return 1, f"{what} does not say that it can play several at once ({type(kind).__name__}(concurrent=True))"

@@ -13,7 +13,7 @@ class WorkerQueue:
     """Takes items from the queue of pytest-xdist's worker, from which another worker may steal those that are not taken yet.
 
     pytest-xdist has no public way to run several items of a worker at once (its loop runs one after the other): this uses the same queue, the same
-    commands and the same events as its loop does (`xdist/remote.py`, 3.6 to 3.8).
+    commands and the same events as its loop does (`xdist/remote.py`, since 3.7).
     """
 
     def __init__(self, session: pytest.Session, worker: Any, woken: Callable[[], None]) -> None:
@@ -47,6 +47,13 @@ class WorkerQueue:
         item = self._session.items[index]
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=nextitem)
         self._worker.sendevent("runtest_protocol_complete", item_index=index, duration=time.perf_counter() - began)
+
+
+def usable() -> bool:
+    """Whether this pytest-xdist has such a queue."""
+    from xdist import remote  # type: ignore[import-untyped]
+
+    return hasattr(remote, "TestQueue")
 
 
 def worker_queue(session: pytest.Session, woken: Callable[[], None]) -> WorkerQueue:
