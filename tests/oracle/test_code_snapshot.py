@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 import types
+import unittest
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -97,6 +98,23 @@ def test_of_what_judges_every_other_function_is_reported(monkeypatch: pytest.Mon
     assert list(snapshot.changes_of_judge()) == []
     monkeypatch.setattr(pytest, "approx", float)
     assert list(snapshot.changes_of_judge()) == ["pytest.approx was replaced"]
+
+
+CODE = "{}.__code__ = (lambda *given: 0).__code__"
+
+
+@pytest.mark.parametrize("function", ["base.times", "base.Base.go"])
+def test_a_function_that_keeps_its_identity_and_gets_other_code(library: types.ModuleType, function: str) -> None:
+    snapshot = CodeSnapshot([NAME], b"Base Model")
+    act(CODE.format(function), library)
+    name = function.removeprefix("base.")
+    assert set(snapshot.changes(CANDIDATE.__eq__)) == {f"{NAME}.{name} has other code"}
+
+
+def test_a_class_of_the_judge_gets_a_new_method(monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = CodeSnapshot()
+    monkeypatch.setattr(unittest.TestResult, "__getattribute__", object.__getattribute__, raising=False)
+    assert set(snapshot.changes_of_judge()) == {"unittest.result.TestResult.__getattribute__ was added"}
 
 
 @pytest.mark.parametrize("change", ["base.times = lambda *given: 0", "base.Base.go = lambda self: 0"])

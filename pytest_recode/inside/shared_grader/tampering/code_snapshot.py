@@ -42,6 +42,8 @@ class _CodeNames(NamedTuple):
     path: str
     holder: Any
     stored: dict[str, Any]
+    codes: dict[str, Any]
+    """Of its functions, which keep their identity when their code is replaced."""
 
 
 class CodeSnapshot:
@@ -70,7 +72,9 @@ class CodeSnapshot:
 
     def changes(self, is_candidate: IsCandidateFile) -> Iterator[str]:
         """One line for each function, method or number of a library that is the candidate's now."""
-        for path, module, stored in self._modules:
+        for names in (*self._modules, *self._classes):
+            yield from _other_code(names)
+        for path, module, stored, _ in self._modules:
             if sys.modules.get(path) is not module:
                 yield f"sys.modules[{path!r}] was replaced"
             now = vars(module)
@@ -78,7 +82,7 @@ class CodeSnapshot:
                 current = now.get(name)
                 if current is not value and (type(value) in _NUMBERS or is_candidates(current, is_candidate)):
                     yield f"{path}.{name} was replaced"
-        for path, cls, stored in self._classes:
+        for path, cls, stored, _ in self._classes:
             for name, current in list(vars(cls).items()):
                 if current is not stored.get(name) and is_candidates(current, is_candidate):
                     yield f"{path}.{name} was replaced"
@@ -87,9 +91,16 @@ class CodeSnapshot:
                 yield f"{path} was changed"
 
     def changes_of_judge(self) -> Iterator[str]:
-        """One line for each function, class or method of the judge's that is another one now."""
-        for path, holder, stored in self._judge:
+        """One line for each function, class or method of the judge's that is another one now, and for each that a class has now."""
+        for names in self._judge:
+            yield from _other_code(names)
+            path, holder, stored, _ = names
             now = vars(holder)
+            if isinstance(holder, type):
+                for name, value in list(now.items()):
+                    known = name in stored or name.startswith("_abc")
+                    if not known and _is_method(value) and not _file_of(value).startswith(self._judge_places):
+                        yield f"{path}.{name} was added"
             for name, value in stored.items():
                 current = now.get(name)
                 if current is not value and not _file_of(current).startswith(self._judge_places):
@@ -128,9 +139,28 @@ def _definitions(path: str) -> list[Any]:
 
 
 def _module_names(module: types.ModuleType) -> _CodeNames:
-    return _CodeNames(
+    return _code_names(
         module.__name__, module, {name: value for name, value in vars(module).items() if _is_code(name, value)}
     )
+
+
+def _code_names(path: str, holder: Any, stored: dict[str, Any]) -> _CodeNames:
+    codes = {name: code for name, value in stored.items() if (code := _code_of(value)) is not None}
+    return _CodeNames(path, holder, stored, codes)
+
+
+def _other_code(names: _CodeNames) -> Iterator[str]:
+    for name, code in names.codes.items():
+        if names.stored[name].__code__ is not code:
+            yield f"{names.path}.{name} has other code"
+
+
+def _code_of(value: Any) -> Any:
+    return value.__code__ if type(value) is types.FunctionType else None
+
+
+def _is_method(value: Any) -> bool:
+    return type(value) in (types.FunctionType, classmethod, staticmethod, property) or callable(value)
 
 
 def _is_code(name: str, value: Any) -> bool:
@@ -147,7 +177,7 @@ def _classes(module: types.ModuleType, used: bytes = b"") -> Iterator[_CodeNames
     own = [cls for cls in own if not used or cls.__name__.lower().encode() in used]
     for cls in dict.fromkeys(base for each in own for base in each.__mro__ if base is not object):
         stored = {name: value for name, value in vars(cls).items() if not name.startswith("_abc")}
-        yield _CodeNames(f"{cls.__module__}.{cls.__qualname__}", cls, stored)
+        yield _code_names(f"{cls.__module__}.{cls.__qualname__}", cls, stored)
 
 
 def _used_submodules(module: Any, source: bytes) -> Iterator[types.ModuleType]:
