@@ -11,7 +11,7 @@ import os
 import signal
 import termios
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
@@ -58,7 +58,9 @@ class Stops:
         self._check = check
         self._busy = False
         self._inside = False
-        self._in_flight: Callable[[], bool] | None = None  # whether an episode of another thread waits for an answer
+        self._in_flight: Callable[[], Sequence[bool]] = (
+            tuple  # of each episode of another thread: whether it waits for an answer
+        )
         self._expired = False
         self._timer: threading.Timer | None = None
         self._lock = threading.Lock()
@@ -112,14 +114,14 @@ class Stops:
             self.settled()
 
     @contextmanager
-    def in_flight(self, busy: Callable[[], bool]) -> Iterator[None]:
-        """Wrap a loop whose episodes run in other threads: it ends them after a stop, so that a signal only requests one. `busy`: whether one
-        of them waits for an answer."""
+    def in_flight(self, busy: Callable[[], Sequence[bool]]) -> Iterator[None]:
+        """Wrap a loop whose episodes run in other threads: it ends them after a stop, so that a signal only requests one. `busy`: whether
+        each of those that run now waits for an answer."""
         self._in_flight = busy
         try:
             yield
         finally:
-            self._in_flight = None
+            self._in_flight = tuple
             self.settled()
 
     @contextmanager
@@ -153,10 +155,10 @@ class Stops:
                 return
             else:
                 self.request(f"stopped by {_NAMES[signal.Signals(number)]}")
-            if self._busy or (self._in_flight is not None and self._in_flight()):
+            if self._busy or any(self._in_flight()):
                 notify(f"{self.reason}: waiting up to {AWAITED:.0f} s for the answer in progress; Ctrl-C ends the wait")
                 self.limit(AWAITED)
-            elif self._in_flight is not None:
+            elif self._in_flight():
                 return
             elif self._inside:
                 raise Stopped(self.reason)

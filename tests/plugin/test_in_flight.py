@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
@@ -354,3 +355,74 @@ def test_ordinary_tests_keep_their_fixtures(make_task: MakeTask, recode: Run, py
             *("bench/tiny", "test_before.py", "bench/other", "test_within.py"),
         )
     result.assert_outcomes(passed=6)
+
+
+WAITS = """\
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def costly():
+    yield 1
+
+
+def test_quick(costly):
+    assert costly
+
+
+def test_waits(costly):
+    Path(__file__).with_name("fifo").read_text()
+
+
+def test_after(costly):
+    raise AssertionError("it runs after the stop")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["SIGTERM", "Ctrl-C"])
+def test_a_stop_ends_an_ordinary_test_and_nothing_comes_after_it(
+    make_task: MakeTask, pytester: pytest.Pytester, start: Start, workers: str, how: str
+) -> None:
+    pytester.makepyfile(test_plain=WAITS)
+    os.mkfifo(pytester.path / "fifo")
+    for name in "abc":
+        make_task(name)
+    number, everyone = SIGNALS[how]
+    with (
+        ChatServer(lambda _: say(RIGHT)) as server,
+        start(server.url, workers, "--recode-in-flight=4", "bench/a", "test_plain.py", "bench/b", "bench/c") as session,
+        (pytester.path / "fifo").open("w"),  # waits until the test reads
+    ):
+        session.send(number, everyone=everyone)
+        output = session.rest() if workers == "-n0" else ""
+        if workers != "-n0":
+            output = session.until("waiting up to 60 s")
+    print(output)
+    if workers == "-n0":
+        assert session.process.returncode == pytest.ExitCode.INTERRUPTED
+        assert "test_plain.py::test_after" not in output
+        assert "not torn down" not in output
+
+
+RAISES = """\
+def pytest_recode_turn_finished(item, turn):
+    if item.task.id == "a":
+        raise ValueError("a hook with a fault of its own")
+"""
+
+
+@pytest.mark.slow
+def test_a_hook_that_raises_loses_no_episode(
+    make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester
+) -> None:
+    pytester.makeconftest(RAISES)
+    for name in ("a", "b"):
+        make_task(name)
+    with ChatServer(lambda request: say(RIGHT if "Feedback on turn 1" in request.prompt else WRONG)) as server:
+        result = recode("-n0", *ONE_SHOT, f"--recode-api-base={server.url}", "--recode-in-flight=2")
+    result.assert_outcomes(passed=2, warnings=0)
+    assert {record["task"]: record["outcome"] for record in results()} == {"a": "solved", "b": "solved"}
+    assert words(result).count("the hook pytest_recode_turn_finished raised ValueError") == 1

@@ -109,8 +109,10 @@ class Flight:
         return self._record
 
     def failed(self, error: BaseException) -> None:
-        """Let the item raise this, which the main thread raised for it."""
-        self._error = self._error or error
+        """Let the episode raise this, which the main thread raised for it; one that has ended, its item."""
+        self.stops.end(error)
+        if self._record is not None:
+            self._error = error
 
     def _play(self, sandbox: EpisodeSandbox) -> None:
         began = time.monotonic()

@@ -10,7 +10,7 @@ import queue
 import resource
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import pytest
 
@@ -27,8 +27,8 @@ _ENDING = 20.0
 """Seconds for all of them to end after an interrupt."""
 _FILES, _FILES_OF_EPISODE = 100, 6
 """Open files of a process, and of each of its episodes: measured are 50 and 4 to 5."""
-_INLINE = ("skip", "skipif", "xfail")
-"""Marks that pytest evaluates before an item runs: such an item runs in the main thread."""
+_EVALUATED = ("skipif", "xfail")
+"""Marks whose conditions pytest evaluates before an item runs."""
 
 
 class ItemQueue(Protocol):
@@ -99,7 +99,7 @@ class InFlight:
             if session.testsfailed and not config.option.continue_on_collection_errors:
                 return None  # pytest's own loop reports it
             items = SessionQueue(session)
-        with self._run.stops.in_flight(lambda: any(flight.stops.busy for flight in self._flights)):
+        with self._run.stops.in_flight(lambda: [flight.stops.busy for flight in self._flights]):
             try:
                 self._loop(session, items)
             finally:
@@ -129,8 +129,8 @@ class InFlight:
             return
         if session.shouldfail:
             raise session.Failed(session.shouldfail)
-        if session.shouldstop:
-            raise session.Interrupted(session.shouldstop)
+        if session.shouldstop or (self._run.stops.reason and not items.over):
+            raise session.Interrupted(session.shouldstop or self._run.stops.reason)
 
     def _closing(self, session: pytest.Session) -> bool:
         """Whether no new episode starts: those in flight end, and are reported."""
@@ -139,29 +139,30 @@ class InFlight:
     def _start(self, session: pytest.Session, items: ItemQueue) -> None:
         while len(self._flights) < self._number and not self._closing(session):
             following = items.next()
-            if following is not None and self._plays(session.items[following].nodeid):
-                return  # a plugin repeats it: once it has ended, its result is reported again
+            if following is not None and self._flights and self._waits(session.items[following]):
+                return
             index = items.take()
             if index is None:
                 return
             item = session.items[index]
-            if isinstance(item, EpisodeItem) and self._flies(item):
+            if self._flies(item):
                 flight = Flight(item, self._run, self.post, lambda flight: self._report(session, items, flight))
                 self._flights[flight] = index
                 continue
             following = items.next()
-            near = following is not None and not isinstance(session.items[following], EpisodeItem)
+            near = following is not None and _is_alone(item) and _is_alone(session.items[following])
             items.run(index, session.items[following] if near and following is not None else session)
 
-    def _plays(self, nodeid: str) -> bool:
-        return any(flight.item.nodeid == nodeid for flight in self._flights)
+    def _waits(self, item: pytest.Item) -> bool:
+        """Whether it starts when no episode is in flight: signals, time limits and fixtures of an item that plays here are pytest's own. And one
+        that a plugin repeats: once it has ended, its result is reported again."""
+        return _is_alone(item) or any(flight.item.nodeid == item.nodeid for flight in self._flights)
 
-    def _flies(self, item: EpisodeItem) -> bool:
-        """Whether it plays in a thread. Not if pytest will skip it, or if it has been played: its report is all that is left."""
-        marked = any(item.iter_markers(name=name) for name in _INLINE if item.get_closest_marker(name))
-        if marked or self._run.directory.finished.get(item.nodeid):
+    def _flies(self, item: pytest.Item) -> TypeGuard[EpisodeItem]:
+        """Whether it plays in a thread. Not if pytest skips it, or if it has been played: its report is all that is left."""
+        if not isinstance(item, EpisodeItem) or _is_alone(item) or item.get_closest_marker("skip"):
             return False
-        return self._run.plays(item.nodeid)
+        return not self._run.directory.finished.get(item.nodeid) and self._run.plays(item.nodeid)
 
     def _report(self, session: pytest.Session, items: ItemQueue, flight: Flight) -> None:
         index = self._flights.pop(flight)
@@ -181,6 +182,11 @@ class InFlight:
         until = time.monotonic() + _ENDING
         for flight in self._flights:
             flight.join(max(until - time.monotonic(), 0.0))
+
+
+def _is_alone(item: pytest.Item) -> bool:
+    """Whether the main thread runs it: an ordinary test, or an episode with a mark that pytest evaluates before it runs."""
+    return not isinstance(item, EpisodeItem) or any(map(item.get_closest_marker, _EVALUATED))
 
 
 def _look() -> None:
