@@ -28,4 +28,4 @@ def test_what_would_do_the_same_with_fewer(
         assert line == ""
     else:
         assert options in line
-        assert f"{workers} of them worked {busy / seconds:.0%} of the time" in line
+        assert f"{workers} processes worked {100 * busy / seconds:.0f} % of the time" in line

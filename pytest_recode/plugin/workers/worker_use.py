@@ -58,6 +58,6 @@ def fewer(uses: list[tuple[float, float]], in_flight: int, processors: int) -> s
     each = math.ceil(workers * in_flight / number)
     options = f"-n {number} --recode-in-flight={each}" if number > 1 else f"--recode-in-flight={each} without -n"
     return (
-        f"workers: {workers} of them worked {busy / seconds:.0%} of the time and waited the rest; {options} plays as many"
+        f"workers: {workers} processes worked {100 * busy / seconds:.0f} % of the time and waited the rest; {options} plays as many"
         " episodes at the same time with less memory (docs/how-to/play-many-episodes.md)"
     )
