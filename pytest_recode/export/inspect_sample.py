@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_recode.export.target import ExportedEpisode, clean, counted_usage, file_name, iso, solved, verdict
 from pytest_recode.export.transcript_messages import ConversationMessage, conversation
+from pytest_recode.records.transcript_reader import case_messages
 
 if TYPE_CHECKING:
     from inspect_ai.event import Event
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from inspect_ai.scorer import Score
 
     from pytest_recode.records.record import Record, TurnRecord, UsageRecord
-    from pytest_recode.records.transcript_reader import case_messages
 from pytest_recode.records.transcript_turns import PlayedEpisode
 
 NO_MODEL = "none/none"
