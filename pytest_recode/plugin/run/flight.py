@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pytest_recode.records.ledger import FileLedger
     from pytest_recode.records.record import Record
     from pytest_recode.sandboxes import Sandbox
-    from pytest_recode.sandboxes.episode_sandbox import EpisodeSandbox
 
 
 class FlightItem(Protocol):
