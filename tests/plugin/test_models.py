@@ -205,7 +205,7 @@ def make(context):
 
 
 def pytest_recode_models():
-    return {"": ModelKind(make=make, check=litellm_.check)}
+    return {"*": ModelKind(make=make, check=litellm_.check)}
 """
 
 
@@ -222,7 +222,7 @@ def test_an_address_that_nobody_answers_at_is_waited_for_once_and_that_is_said(
     result.assert_outcomes(errors=3)
     reason = f"{dead.url} cannot be reached (Connection refused): start the server there, or correct the address"
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in result.outlines]
-    [warning] = [number for number, line in enumerate(lines) if line.startswith("recode: model")]
+    [warning] = [number for number, line in enumerate(lines) if line.startswith("recode: model local")]
     assert lines[warning] == f"recode: model local: {reason}; trying again for up to 5 s"
     assert warning < next(number for number, line in enumerate(lines) if " ERRORS " in line)
     # while it is waited for, and as what ended the first of them; pytest's short summary repeats it
@@ -252,7 +252,7 @@ def test_a_server_that_hangs_is_told_of_while_it_is_waited_for(
         asked = len(server.requests)
     result.assert_outcomes(errors=3)
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in result.outlines]
-    warnings = [number for number, line in enumerate(lines) if line.startswith("recode: model")]
+    warnings = [number for number, line in enumerate(lines) if line.startswith("recode: model local")]
     assert len(warnings) in ({1} if workers == "-n0" else {1, 2}), "two workers may wait at the same time"
     assert 1 <= asked <= 3 + len(warnings), "on a busy machine a call may have no time to reach the server"
     hangs = "model local: no complete answer within 3 s"

@@ -39,6 +39,10 @@ def offers(manager: pytest.PytestPluginManager, kind: str) -> Iterator[Offer]:
             raise pytest.UsageError(
                 f"{name} of {source} returned {what}: it must return a mapping of names (docs/reference/hooks.md)"
             )
+        if "" in parts:
+            raise pytest.UsageError(
+                f"{name} of {source} returned an empty name: name the part; '*' is a model for every name that no other part has"
+            )
         yield Offer(parts, source)
 
 
