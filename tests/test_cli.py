@@ -317,12 +317,12 @@ def test_tasks_say_what_was_not_played_and_give_the_references(report: Report, t
     directory = run(
         tmp_path / "run",
         [
-            record("sinkhorn", (4,), transcript="a.jsonl"),
-            record("nobody-knows", (4,), transcript="a.jsonl"),
+            record("sinkhorn", (4,), transcript="episodes/a.jsonl"),
+            record("nobody-knows", (4,), transcript="episodes/a.jsonl"),
             record("lora", (), outcome="error"),
         ],
     )
-    transcript(directory / "a.jsonl", [{"sinkhorn.py": "x = 1"}, {"sinkhorn.py": reference}])
+    transcript(directory / "episodes/a.jsonl", [{"sinkhorn.py": "x = 1"}, {"sinkhorn.py": reference}])
     done = report(directory, "--tasks", ROOT / "tasks", "--table=code", "--table=episodes", "--format=json")
     code, episodes = (table["rows"][0] for table in json.loads(done.stdout)["tables"])
     assert (code["codebleu"], code["codebleu_bare"], code["compared"]) == (100.0, 100.0, 1)
