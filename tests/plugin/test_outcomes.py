@@ -273,9 +273,9 @@ def test_a_record_has_the_turns_and_steps_that_there_can_be(
     }
     how = f"directory tasks: agent recode; feedback none, L1; 10 turns of {steps} steps (1 turn with feedback none)"
     assert (how in words(result)) == (model is not None)
-    # a run of an earlier version has the numbers that were asked for: it can be gone on with
+    # a run of an earlier version has the number of turns that was asked for: it can be gone on with
     path = pytester.path / "out/results.jsonl"
-    earlier = [{**record, "settings": {**record["settings"], "turns": 10, "steps": 5}} for record in results()]
+    earlier = [{**record, "settings": {**record["settings"], "turns": 10}} for record in results()]
     path.write_text("".join(json.dumps(record) + "\n" for record in earlier))
     assert "was played with" not in words(recode(*both, "--recode-resume"))
     other = (*given, "--recode-feedback=none", "--recode-feedback=L1", "--recode-turns=3", "--recode-out=out")
