@@ -113,7 +113,7 @@ def test_a_function_that_keeps_its_identity_and_gets_other_code(library: types.M
 
 def test_a_class_of_the_judge_gets_a_new_method(monkeypatch: pytest.MonkeyPatch) -> None:
     snapshot = CodeSnapshot()
-    monkeypatch.setattr(unittest.TestResult, "__getattribute__", object.__getattribute__, raising=False)
+    monkeypatch.setattr(unittest.TestResult, "__getattribute__", lambda _, name: name, raising=False)
     assert set(snapshot.changes_of_judge()) == {"unittest.result.TestResult.__getattribute__ was added"}
 
 

@@ -97,9 +97,10 @@ class CodeSnapshot:
             path, holder, stored, _ = names
             now = vars(holder)
             if isinstance(holder, type):
-                for name, value in list(now.items()):
-                    known = name in stored or name.startswith("_abc")
-                    if not known and _is_method(value) and not _file_of(value).startswith(self._judge_places):
+                added = [name for name in now if name not in stored and not name.startswith("_abc")]
+                for name in added:
+                    files = map(_file_of, _functions_of(now[name]))
+                    if not all(file.startswith(self._judge_places) for file in files):
                         yield f"{path}.{name} was added"
             for name, value in stored.items():
                 current = now.get(name)
@@ -159,8 +160,15 @@ def _code_of(value: Any) -> Any:
     return value.__code__ if type(value) is types.FunctionType else None
 
 
-def _is_method(value: Any) -> bool:
-    return type(value) in (types.FunctionType, classmethod, staticmethod, property) or callable(value)
+def _functions_of(value: Any) -> list[Any]:
+    """The functions of what may be a method."""
+    if type(value) is types.FunctionType:
+        return [value]
+    if type(value) in (classmethod, staticmethod):
+        return [value.__func__]
+    if type(value) is property:
+        return [each for each in (value.fget, value.fset, value.fdel) if each is not None]
+    return []
 
 
 def _is_code(name: str, value: Any) -> bool:
