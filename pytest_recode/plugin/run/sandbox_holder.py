@@ -121,10 +121,11 @@ class SandboxHolder:
     def failed(self) -> None:
         """Note an error of the sandbox: the next item uses the next host that answers, if the run has several."""
         if len(self._hosts) > 1:
-            if self._settings.in_flight > 1 and self._sandbox is not None:
-                self._left.append(self._sandbox)  # other episodes play there
+            if self._settings.in_flight > 1:  # other episodes play there
+                self._left += filter(None, [self._sandbox])
                 self._sandbox = None
-            self.drop()
+            else:
+                self.drop()
             self._hosts.append(self._hosts.pop(0))
 
     def _answering(self, kind: SandboxKind) -> SandboxContext:
