@@ -37,11 +37,11 @@ class MachineSlots:
     @contextmanager
     def taken(self, check: Callable[[], None] = lambda: None) -> Iterator[float]:
         """Hold a slot for the block; its value is the seconds that it waited. `check` is called while it waits, and may raise."""
-        began = time.monotonic()
+        began, directory = time.monotonic(), self._own_directory()
         while not self._first.acquire(timeout=0.2):
             check()
         try:
-            while (slot := self._free()) is None:
+            while (slot := self._free(directory)) is None:
                 check()
                 time.sleep(_PAUSE)
         finally:
@@ -51,10 +51,10 @@ class MachineSlots:
         finally:
             os.close(slot)
 
-    def _free(self) -> int | None:
-        """A locked file, or None if all slots are taken."""
+    def _free(self, directory: Path) -> int | None:
+        """A locked file in `directory`, or None if all slots are taken."""
         for number in range(self._number):
-            file = open_lock(self._own_directory() / str(number), 0o600)
+            file = open_lock(directory / str(number), 0o600)
             try:
                 locked = try_acquire(file)
             except BaseException:

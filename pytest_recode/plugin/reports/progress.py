@@ -6,6 +6,7 @@ In the controller, or in the only process. A thread reads the transcripts that t
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 import threading
 import time
@@ -18,6 +19,7 @@ import pytest
 
 from pytest_recode.faults import RecordsError, UserError
 from pytest_recode.plugin.reports.live_area import LiveArea, SharedOutput
+from pytest_recode.records.run_directory import TRANSCRIPTS
 from pytest_recode.records.transcript import name
 from pytest_recode.records.transcript_follow import Follower, Progress
 from pytest_recode.render.progress_lines import Totals, table, totals_text, turn_text
@@ -87,6 +89,7 @@ class ProgressPlugin:
         self._lock = threading.Lock()
         self._playing: dict[str, Follower] = {}
         self._reported: set[str] = set()
+        self._files: dict[str, str] = {}  # ids of all episodes, by the names of their transcripts
         self._finished = 0
         self._began: float | None = None
         self._since = time.time()
@@ -125,10 +128,15 @@ class ProgressPlugin:
 
     def _add_flights(self) -> None:
         """Follow the episodes whose transcripts have begun to grow in this session."""
-        out = Path(self._run.out)
-        for nodeid in self._run.collected.ids - self._reported - self._playing.keys():
-            with suppress(OSError):  # it does not play yet
-                if (out / "episodes" / name(nodeid)).stat().st_mtime >= self._since:
+        out, ids = Path(self._run.out), self._run.collected.ids
+        if len(self._files) < len(ids):  # workers have just collected them
+            self._files = {name(nodeid): nodeid for nodeid in ids}
+        with suppress(OSError), os.scandir(out / TRANSCRIPTS) as entries:  # there is none before the first episode
+            for entry in entries:
+                nodeid = self._files.get(entry.name)
+                if nodeid is None or nodeid in self._reported or nodeid in self._playing:
+                    continue
+                if entry.stat().st_mtime >= self._since:
                     self._playing[nodeid] = Follower(out, nodeid)
 
     @pytest.hookimpl(tryfirst=True)
