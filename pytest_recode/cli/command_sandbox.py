@@ -67,9 +67,10 @@ def _local(name: str, context: SandboxContext, kinds: Mapping[str, SandboxKind])
     from pytest_recode.sandboxes.choose import AUTO, candidates, choose
 
     if name in kinds and not kinds[name].local:
+        usable = " or ".join(key for key, kind in kinds.items() if kind.local)
         raise UserError(
             f"{name} cannot be used by cut, because its programs do not run in the interpreter of this command, which has the packages"
-            f" that the repository needs: choose {AUTO}, bubblewrap or process"
+            f" that the repository needs: choose {AUTO}, {usable}"
         )
     kinds = {name: kinds[name]} if name in kinds else {key: kind for key, kind in kinds.items() if kind.local}
     try:

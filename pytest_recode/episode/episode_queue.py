@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -37,15 +37,12 @@ class EpisodeQueue:
         if what not in self.slots:
             yield
             return
-        taken = self.slots[what].taken(self.check)
-        with self.clock.stopped(Wait(what=f"room on this machine for {what}")):
-            seconds = taken.__enter__()
-        if seconds >= NOTED:
-            self._waits.setdefault(what, []).append(seconds)
-        try:
+        with ExitStack() as held:
+            with self.clock.stopped(Wait(what=f"room on this machine for {what}")):
+                seconds = held.enter_context(self.slots[what].taken(self.check))
+            if seconds >= NOTED:
+                self._waits.setdefault(what, []).append(seconds)
             yield
-        finally:
-            taken.__exit__(None, None, None)
 
     @property
     def record(self) -> QueuedRecord:

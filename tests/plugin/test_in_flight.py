@@ -40,23 +40,17 @@ class Meets:
         return say(RIGHT)
 
 
-def test_all_of_them_wait_for_the_model_at_the_same_time(make_task: MakeTask, recode: Run, results: Results) -> None:
+@pytest.mark.mostly_slow
+@pytest.mark.parametrize(("workers", "each"), [("-n0", 12), ("-n2", 6)])
+def test_all_of_them_wait_for_the_model_at_the_same_time(
+    make_task: MakeTask, recode: Run, results: Results, workers: str, each: int
+) -> None:
     for number in range(12):
         make_task(f"task{number}")
     with ChatServer(Meets(12)) as server:
-        result = recode("-n0", *ONE_SHOT, f"--recode-api-base={server.url}", "--recode-in-flight=12")
+        result = recode(workers, *ONE_SHOT, f"--recode-api-base={server.url}", f"--recode-in-flight={each}")
     result.assert_outcomes(passed=12)
     assert {record["outcome"] for record in results()} == {"solved"}
-    assert len({record["nodeid"] for record in results()}) == 12
-
-
-@pytest.mark.slow
-def test_workers_have_as_many_each(make_task: MakeTask, recode: Run, results: Results) -> None:
-    for number in range(12):
-        make_task(f"task{number}")
-    with ChatServer(Meets(12)) as server:
-        result = recode("-n2", *ONE_SHOT, f"--recode-api-base={server.url}", "--recode-in-flight=6")
-    result.assert_outcomes(passed=12)
     assert len({record["nodeid"] for record in results()}) == 12
 
 
