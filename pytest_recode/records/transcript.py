@@ -16,6 +16,7 @@ from typing import Any
 from pytest_recode.episode import Feedback, Turn
 from pytest_recode.records import record
 from pytest_recode.records.record import AbandonedRecord, EpisodeFacts, Record
+from pytest_recode.records.run_directory import TRANSCRIPTS
 from pytest_recode.records.run_files import LOCAL, RunFiles
 from pytest_recode.records.transcript_lines import (
     EndLine,
@@ -205,6 +206,11 @@ def name(nodeid: str) -> str:
         readable = readable[:_HALF_NAME] + b"--" + readable[-_HALF_NAME:]
     digest = hashlib.sha256(nodeid.encode()).hexdigest()[:8]
     return f"{readable.decode(errors='ignore')}-{digest}.jsonl"
+
+
+def transcript_path(out: Path, nodeid: str) -> Path:
+    """The transcript of an episode in the directory `out` of its run."""
+    return out / TRANSCRIPTS / name(nodeid)
 
 
 _HALF_NAME = 80  # bytes: file systems allow 255 in all

@@ -213,7 +213,7 @@ class EpisodeItem(RecodeItem):
 
     def runtest(self) -> None:
         from pytest_recode.episode.setup import check_setup
-        from pytest_recode.records.transcript import name
+        from pytest_recode.records.transcript import transcript_path
         from pytest_recode.task import digest
 
         run, plan = run_of(self.config), self.plan
@@ -234,7 +234,7 @@ class EpisodeItem(RecodeItem):
         except (RecordsError, Stopped) as stop:
             raise self._interrupted(str(stop)) from None
         except LimitReached as cut:
-            record = self._cut_off(cut, run.out / "episodes" / name(self.nodeid), run.directory.files)
+            record = self._cut_off(cut, transcript_path(run.out, self.nodeid), run.directory.files)
         if record["error"] and record["error"]["kind"] == "sandbox":
             run.sandbox.failed()
         self._finish(record)
@@ -242,13 +242,13 @@ class EpisodeItem(RecodeItem):
     def _played_before(self) -> Record | None:
         """The record, if this process has already played the episode, because a plugin repeats tests or the session has it twice. The better of
         two answers is not a valid result."""
-        from pytest_recode.records.transcript import name
+        from pytest_recode.records.transcript import transcript_path
         from pytest_recode.records.transcript_reader import ended
 
         run = run_of(self.config)
         if run.plays(self.nodeid):
             return None
-        return ended(run.out / "episodes" / name(self.nodeid), run.directory.files)
+        return ended(transcript_path(run.out, self.nodeid), run.directory.files)
 
     def _cut_off(self, cut: LimitReached, path: Path, files: RunFiles) -> Record:
         """The record after a time limit ended the episode whose transcript is at `path`."""

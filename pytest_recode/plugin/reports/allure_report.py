@@ -163,12 +163,12 @@ def _begun(item: EpisodeItem, call: pytest.CallInfo[None]) -> _Begun:
 def _attachments(config: pytest.Config, nodeid: str) -> Iterator[dict[str, Any]]:
     """The attachments of an episode: arguments of `allure.attach`. Nothing if it was not played."""
     from pytest_recode.plugin.reports.episode_page import episode_page
-    from pytest_recode.records.transcript import name
+    from pytest_recode.records.transcript import transcript_path
 
     run = config.stash.get(RUN, None)
     if run is None:  # a controller without options, and a worker that died
         return
-    path, files = run.out / "episodes" / name(nodeid), run.directory.files
+    path, files = transcript_path(run.out, nodeid), run.directory.files
     try:
         transcript = files.read(path)
     except FileNotFoundError:

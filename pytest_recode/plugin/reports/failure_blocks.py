@@ -74,10 +74,10 @@ class FailureBlocks:
         return blocks
 
     def _line(self, report: Any, text: str) -> str:
-        from pytest_recode.records.transcript import name
+        from pytest_recode.records.transcript import transcript_path
 
         facts = data_of(report) or {}
-        transcript = self.run.out / "episodes" / name(report.nodeid)
+        transcript = transcript_path(self.run.out, report.nodeid)
         with suppress(ValueError):  # it is elsewhere
             transcript = transcript.relative_to(self.run.config.invocation_params.dir)
         show = "" if "validation" in facts else f"; pytest-recode show {shlex.quote(str(transcript))}"

@@ -73,10 +73,10 @@ class HtmlReport:
 
         from pytest_recode.plugin.reports.episode_page import episode_page
         from pytest_recode.plugin.run.session import run_of
-        from pytest_recode.records.transcript import name
+        from pytest_recode.records.transcript import transcript_path
 
         run = run_of(self.config)
-        page = episode_page(run.out / "episodes" / name(nodeid), run.directory.files)
+        page = episode_page(transcript_path(run.out, nodeid), run.directory.files)
         if page.html and self.config.getoption("self_contained_html"):
             # a browser opens no link to data, and runs no script of this frame
             frame = (

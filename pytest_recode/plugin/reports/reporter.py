@@ -160,7 +160,7 @@ class Reporter:
 
     def _crashed(self, report: pytest.TestReport) -> ReportData:
         """The facts in the transcript of an episode whose worker died; empty for any other item."""
-        from pytest_recode.records.transcript import name
+        from pytest_recode.records.transcript import transcript_path
         from pytest_recode.records.transcript_reader import recover
 
         if not distributed.EPISODE.search(report.nodeid):
@@ -168,7 +168,7 @@ class Reporter:
         if self.run.stops.reason:  # its worker was killed after the time limit of a stop
             return {"interrupted": self.run.stops.reason}
         error: ErrorRecord = {"kind": "worker", "message": report.longreprtext}
-        path = self.run.out / "episodes" / name(report.nodeid)
+        path = transcript_path(self.run.out, report.nodeid)
         try:
             record = recover(path, outcome="error", stop="error", error=error)
         except (

@@ -297,13 +297,13 @@ def compact(out: Path) -> None:
 
 def _cut_off(out: Path, ids: Collection[str]) -> Iterator[EpisodeFacts]:
     """The facts of unfinished episodes that have complete turns. A damaged file is reported by its own episode."""
-    from pytest_recode.records.transcript import name
+    from pytest_recode.records.transcript import name, transcript_path
     from pytest_recode.records.transcript_reader import earlier
 
     for nodeid in sorted(ids):
         if (out / "checkpoints" / name(nodeid)).exists():
             with suppress(UserError):
-                facts = earlier(out / "episodes" / name(nodeid)).facts
+                facts = earlier(transcript_path(out, nodeid)).facts
                 if facts is not None and facts["nodeid"] == nodeid:
                     yield facts
 

@@ -14,14 +14,13 @@ from pytest_recode.episode_stops import EpisodeStops
 from pytest_recode.faults import MACHINE_STEPS, Stopped, UserError
 from pytest_recode.plugin.run.limits import Limit, LimitReached, limits_of
 from pytest_recode.plugin.run.observers import observe
-from pytest_recode.records.run_directory import LEDGER
+from pytest_recode.plugin.run.run_ledger import run_ledger
 from pytest_recode.sandboxes.episode_sandbox import EpisodeSandbox
 
 if TYPE_CHECKING:
     from pytest_recode.episode import OnTurn, Turn
     from pytest_recode.models import Ledger
     from pytest_recode.plugin.run.session import Run
-    from pytest_recode.records.ledger import FileLedger
     from pytest_recode.records.record import Record
     from pytest_recode.sandboxes import Sandbox
 
@@ -115,7 +114,7 @@ class Flight:
 
     def _play(self, sandbox: EpisodeSandbox) -> None:
         began = time.monotonic()
-        ledger = _ledger(self._run, self.stops)
+        ledger = run_ledger(self._run.out, self._run.settings, self.stops)
         try:
             self._record = self.item.play(sandbox, ledger, self._turn_finished, self._clock, self.stops.check)
         except BaseException as error:  # noqa: BLE001  `result` raises it in the main thread
@@ -140,11 +139,3 @@ class Flight:
             observe(self._run, "pytest_recode_turn_finished", item=self.item, turn=turn)
         except Exception as error:  # noqa: BLE001  a fault of the project's own hooks, which its report shows
             self.failed(error)
-
-
-def _ledger(run: Run, stops: EpisodeStops) -> FileLedger:
-    """The run's ledger with the stops of one episode, whose open calls are its own."""
-    from pytest_recode.records.ledger import FileLedger
-
-    settings = run.settings
-    return FileLedger(run.out / LEDGER, settings.max_cost, stops, max_cost_of=dict(settings.max_cost_of), existing=True)

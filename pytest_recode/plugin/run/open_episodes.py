@@ -7,6 +7,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
+from pytest_recode.records.run_directory import TRANSCRIPTS
 from pytest_recode.records.transcript import name
 from pytest_recode.records.transcript_reader import first_line
 from pytest_recode.verdict import legible
@@ -23,7 +24,7 @@ def notice(out: Path, ids: Collection[str], recorded: Collection[str]) -> str:
     known = set(map(name, {*ids, *recorded}))
     episodes: Counter[str] = Counter()
     with suppress(OSError):  # a notice stops no run
-        for path in sorted((out / "episodes").glob("*.jsonl")):
+        for path in sorted((out / TRANSCRIPTS).glob("*.jsonl")):
             if path.name not in known and (facts := first_line(path)) is not None:
                 model = facts.get("model")
                 who = f"--recode-model={model}" if model else f"--recode-agent={facts.get('agent')}"

@@ -23,9 +23,9 @@ from pytest_recode.plugin.collection import registry
 from pytest_recode.plugin.collection.collected import CollectedTasks
 from pytest_recode.plugin.run import casting
 from pytest_recode.plugin.run.directory import RunDirectory
+from pytest_recode.plugin.run.run_ledger import run_ledger
 from pytest_recode.plugin.run.sandbox_holder import SandboxHolder
 from pytest_recode.plugin.run.usage_errors import usage_errors
-from pytest_recode.records.run_directory import LEDGER
 from pytest_recode.stopping import Stops
 
 if TYPE_CHECKING:
@@ -154,15 +154,7 @@ class Run:
 
     @functools.cached_property
     def ledger_file(self) -> FileLedger:
-        from pytest_recode.records.ledger import FileLedger
-
-        return FileLedger(
-            self.out / LEDGER,
-            self.settings.max_cost,
-            self.stops,
-            max_cost_of=dict(self.settings.max_cost_of),
-            existing=True,
-        )
+        return run_ledger(self.out, self.settings, self.stops)
 
     @functools.cached_property
     def gateway(self) -> GatewayAddress | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from pytest_recode.records.run_directory import TRANSCRIPTS
 from pytest_recode.records.transcript import name
 
 if TYPE_CHECKING:
@@ -21,5 +22,5 @@ def unreported(run: Run, reported: Sequence[EpisodeSummary], interrupted: Collec
         return set(), set()
     left = run.collected.ids - {record["nodeid"] for record in reported}
     earlier = {nodeid for nodeid in left if nodeid in run.directory.finished}
-    place = run.out / "episodes"
+    place = run.out / TRANSCRIPTS
     return earlier, {nodeid for nodeid in left - earlier if nodeid in interrupted or (place / name(nodeid)).exists()}
