@@ -23,6 +23,8 @@ NUMBER = "recode_number"
 
 TURN = "recode_turn"
 """Key of a request's body: the number of the turn that the call belongs to. Without it, the answer is not kept for a resumed run."""
+DIALECT = "recode_dialect"
+"""Key of a request's body, for an agent's own call: the name of its dialect (`dialects/`)."""
 FIRST_TURN = "recode_first_turn"
 """Key of a request's body, for calls of a first turn that episodes share: the key of this turn."""
 
@@ -45,7 +47,8 @@ class ModelFacts:
 class GatewayConfig:
     """The configuration of a gateway. `workers`: the number of processes that may call at the same time.
 
-    `max_cost` is in US dollars, `max_wait` and `call_seconds` are in seconds. `limits` are by pattern of model names, as in fnmatch; the
+    `max_cost` is in US dollars, `max_wait`, `call_seconds` and `alive_seconds` are in seconds; the last is the time without an event
+    after which an agent's own call gets one. `limits` are by pattern of model names, as in fnmatch; the
     first that matches counts. `table`: the user's own models.
     """
 
@@ -58,6 +61,7 @@ class GatewayConfig:
     max_cost_of: Mapping[str, float] = field(default_factory=dict)
     max_wait: float = 1800.0
     call_seconds: float = 600.0
+    alive_seconds: float = 4.0
     api_base: str | None = None
     table: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     limits: Mapping[str, RateLimit] = field(default_factory=dict)

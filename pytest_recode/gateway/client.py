@@ -20,6 +20,7 @@ from urllib.parse import quote
 from pytest_recode.faults import GatewayError, ModelError, ModelFault, Stopped, UserError
 from pytest_recode.gateway import FIRST_TURN, NUMBER, TURN, ModelFacts, token
 from pytest_recode.gateway.connection import connected, response_of
+from pytest_recode.gateway.dialects import DIALECTS
 from pytest_recode.gateway.events import ENDED, Event, error_of
 from pytest_recode.models import (
     CallDetails,
@@ -30,6 +31,7 @@ from pytest_recode.models import (
     Message,
     ModelContext,
     ModelKind,
+    Relayed,
     Reply,
     Timing,
     Tool,
@@ -38,7 +40,7 @@ from pytest_recode.models import (
 from pytest_recode.models.chat_format import chat_request, reply_of, request_body, usage_of
 from pytest_recode.models.providers import glance
 
-A = TypeVar("A", Reply, Embedded)
+A = TypeVar("A", Reply, Embedded, Relayed)
 
 LOG = logging.getLogger("pytest_recode")
 
@@ -76,6 +78,7 @@ class GatewayModel:
         self._caller = context.caller
         self._temperature = context.temperature
         self._counts: Counter[bytes] = Counter()
+        self._relayed: Counter[int] = Counter()  # by turn
         self._observer: CallObserver = context.observer or _UNOBSERVED
         found = facts(address, context.name)
         self.native_tools, self.window, self.answer = found.native_tools, found.window, found.answer
@@ -90,19 +93,40 @@ class GatewayModel:
         body = request_body(self.name, chat_request(messages, tools, schema))
         if self._temperature is not None:
             body["temperature"] = self._temperature
-        return self._call("/v1/chat/completions", body, reply_of)
+        return self._call("/v1/chat/completions", self._numbered(body), lambda event: reply_of(event["body"]))
 
     def embed(self, texts: Sequence[str]) -> Embedded:
-        return self._call("/v1/embeddings", {"model": self.name, "input": list(texts)}, _embedded)
+        body = self._numbered({"model": self.name, "input": list(texts)})
+        return self._call("/v1/embeddings", body, lambda event: _embedded(event["body"]))
 
-    def _call(self, path: str, body: Mapping[str, Any], read: Callable[[Any], A]) -> A:
+    def relay(self, dialect: str, body: Mapping[str, Any], alive: Callable[[], None]) -> Relayed:
+        if dialect not in DIALECTS:
+            raise ValueError(f"there is no dialect {dialect}: choose from {', '.join(DIALECTS)}")
+        turn = self._observer.turn
+        self._relayed[turn] += 1
+        request = {"model": self.name, "request": body, NUMBER: self._relayed[turn]}
+        if self._temperature is not None:
+            request["temperature"] = self._temperature
+        return self._call(f"/v1/agents/{dialect}", request, _relayed, alive)
+
+    def _numbered(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The body with the number of times that it has been sent, including this time."""
         digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).digest()
         self._counts[digest] += 1
+        return {**body, NUMBER: self._counts[digest]}
+
+    def _call(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        read: Callable[[Event], A],
+        alive: Callable[[], None] = lambda: None,
+    ) -> A:
         self._observer.begin()
         try:
             place = {TURN: self._observer.turn, FIRST_TURN: self._observer.first_turn}
-            answer = self._last_event(path, {**body, NUMBER: self._counts[digest], **place})
-            result = read(answer["body"])
+            answer = self._last_event(path, {**body, **place}, alive)
+            result = read(answer)
         except (Exception, Stopped):
             self._observer.failed()  # raises Stopped with its reason, if this process has received a request to stop
             raise
@@ -113,21 +137,23 @@ class GatewayModel:
             replayed=answer.get("replayed", False),
             recorded_usd=answer.get("recorded_usd"),
         )
-        self._observer.answered(self.name, result.usage, details)
+        self._observer.answered(self.name, usage_of(answer["body"]["usage"]), details)
         return result
 
-    def _last_event(self, path: str, body: Mapping[str, Any]) -> Event:
-        """The event with the answer. Raises what the gateway raised, and `ModelError` if it ended."""
+    def _last_event(self, path: str, body: Mapping[str, Any], alive: Callable[[], None]) -> Event:
+        """The event with the answer; `alive` is called for each other one. Raises what the gateway raised, and `ModelError` if it ended."""
         wait = self._observer.waiting
         with _requested(self._address, self._caller, self.name, "POST", path, json.dumps(body), wait) as response:
             try:
                 if response.status != 200:
                     raise GatewayError(response.read().decode("utf-8", "replace"))
-                for line in response:
+                lines = iter(response)
+                while line := next(lines, b""):
                     event: Event = json.loads(line)
                     if event["event"] == "answer":
                         return event
                     self._take(event)
+                    alive()
             except (OSError, http.client.HTTPException, json.JSONDecodeError):
                 raise ModelError(ModelFault.GATEWAY, self.name, ENDED) from None
         raise ModelError(ModelFault.GATEWAY, self.name, ENDED)
@@ -230,3 +256,7 @@ def _requested(
 
 def _embedded(body: Mapping[str, Any]) -> Embedded:
     return Embedded(vectors=[each["embedding"] for each in body["data"]], usage=usage_of(body["usage"]))
+
+
+def _relayed(event: Event) -> Relayed:
+    return Relayed(answer=event["answer"], reply=reply_of(event["body"]), asked_model=event["asked_model"])

@@ -4,8 +4,10 @@
 {"event": "wait", "what": "rate limit"}               the call waits
 {"event": "retry", "fault", "detail", "pause"}        a request failed; seconds until the next one
 {"event": "warning", "text"}                          a line for the user
+{"event": "alive"}                                    to an agent's own call only: nothing else has been sent for some seconds
 {"event": "answer", "body", "waited", "answering"}    the body in OpenAI's format; seconds; `call`: the id of the call, or
-                                                      `replayed`: true and `recorded_usd`, if the answer is from a cassette
+                                                      `replayed`: true and `recorded_usd`, if the answer is from a cassette;
+                                                      to an agent's own call also `answer`, in its dialect, and `asked_model`
 {"event": "error", "kind", …}                         see `dump_error`
 """
 
@@ -30,12 +32,18 @@ Event = dict[str, Any]
 ENDED = "the gateway of this run ended during the call: resume the run to ask again"
 STOPPED = "stopped with the run"
 
+
+class MalformedRequest(ValueError):
+    """A request of an agent that is none of the dialect in which it was sent, with the reason in one line."""
+
+
 _KINDS: dict[str, type[BaseException]] = {
     "budget": BudgetSpent,
     "cassette": CassetteError,
     "user": UserError,
     "records": RecordsError,
     "stopped": Stopped,
+    "request": MalformedRequest,
 }
 
 

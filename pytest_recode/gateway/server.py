@@ -1,4 +1,4 @@
-"""The gateway's HTTP server: OpenAI's chat completions and embeddings, on a Unix socket, for callers with a token.
+"""The gateway's HTTP server: OpenAI's chat completions and embeddings, and agents' dialects, on a Unix socket, for callers with a token.
 
 A caller that accepts `application/x-ndjson` gets the events of its call while it waits (`events.py`); any other client gets a plain
 completion, or an error in OpenAI's format.
@@ -16,8 +16,10 @@ from typing import Any
 from aiohttp import web
 
 from pytest_recode.faults import CassetteError, ModelError, ModelFault, RecordsError, Stopped, UserError
-from pytest_recode.gateway import NUMBER, GatewayConfig, caller_of, worker_of
+from pytest_recode.gateway import DIALECT, NUMBER, GatewayConfig, caller_of, worker_of
+from pytest_recode.gateway.agent_call import AgentCall
 from pytest_recode.gateway.call import GatewayCall
+from pytest_recode.gateway.dialects import DIALECTS
 from pytest_recode.gateway.events import ENDED, STOPPED, Event, dump_error
 from pytest_recode.gateway.run_service import RunService
 from pytest_recode.gateway.service import Ask, ModelService
@@ -35,6 +37,7 @@ class Gateway:
 
     def __init__(self, config: GatewayConfig) -> None:
         self._secret = config.address.secret
+        self._alive_seconds = config.alive_seconds
         self._service = ModelService(config)
         self._run = RunService(config)
         # with the call of each at the provider, as soon as there is one
@@ -46,6 +49,7 @@ class Gateway:
         app.router.add_get("/v1/models/{name:.+}", self._facts)
         app.router.add_post("/v1/chat/completions", self._complete)
         app.router.add_post("/v1/embeddings", self._embed)
+        app.router.add_post("/v1/agents/{dialect}", self._relay)
         app.router.add_post("/v1/gradings", self._seed)
         self._run.add_routes(app)
         return app
@@ -126,10 +130,22 @@ class Gateway:
             return _refused(400, "input must be a list of texts")
         return await self._respond(request, body, lambda model: model.embed(texts))
 
-    async def _respond(self, request: web.Request, body: dict[str, Any], ask: Ask) -> web.StreamResponse:
+    async def _relay(self, request: web.Request) -> web.StreamResponse:
+        """An agent's own call: `request` in the body is its request, in its dialect."""
+        dialect, body = request.match_info["dialect"], await _body(request)
+        if dialect not in DIALECTS:
+            return _refused(404, f"there is no dialect {dialect}: choose from {', '.join(DIALECTS)}")
+        if not isinstance(body.get("request"), dict):
+            return _refused(400, "request must be the agent's JSON object")
+        call = AgentCall(DIALECTS[dialect], body["request"], body.get("temperature"))
+        return await self._respond(request, {**body, DIALECT: dialect}, call.ask, call)
+
+    async def _respond(
+        self, request: web.Request, body: dict[str, Any], ask: Ask, agents: AgentCall | None = None
+    ) -> web.StreamResponse:
         if not isinstance(body.get("model"), str):
             return _refused(400, "model must be a name")
-        async with aclosing(self._events(request["caller"], body, ask)) as events:
+        async with aclosing(self._events(request["caller"], body, ask, agents)) as events:
             if EVENTS in request.headers.get("Accept", ""):
                 response = web.StreamResponse(headers={"Content-Type": EVENTS})
                 await response.prepare(request)
@@ -142,16 +158,22 @@ class Gateway:
                 last = event
             return web.json_response(last["body"]) if last["event"] == "answer" else _failed(last)
 
-    async def _events(self, caller: Caller, body: dict[str, Any], ask: Ask) -> AsyncGenerator[Event]:
+    async def _events(
+        self, caller: Caller, body: dict[str, Any], ask: Ask, agents: AgentCall | None
+    ) -> AsyncGenerator[Event]:
         """The events of a call. If the caller leaves, a request that was sent is still awaited, because it is billed."""
         queue: asyncio.Queue[Event] = asyncio.Queue()
         calls: list[GatewayCall] = []
-        task = asyncio.create_task(self._answer(caller, body, ask, queue.put_nowait, calls))
+        task = asyncio.create_task(self._answer(caller, body, ask, queue.put_nowait, calls, agents))
         self._pending[task] = calls
         task.add_done_callback(self._pending.pop)
         try:
             while True:
-                event = await queue.get()
+                try:
+                    async with asyncio.timeout(None if agents is None else self._alive_seconds):
+                        event = await queue.get()
+                except TimeoutError:
+                    event = {"event": "alive"}
                 yield event
                 if event["event"] in ("answer", "error"):
                     return
@@ -163,12 +185,21 @@ class Gateway:
                 task.cancel()
 
     async def _answer(
-        self, caller: Caller, body: dict[str, Any], ask: Ask, emit: Callable[[Event], None], calls: list[GatewayCall]
+        self,
+        caller: Caller,
+        body: dict[str, Any],
+        ask: Ask,
+        emit: Callable[[Event], None],
+        calls: list[GatewayCall],
+        agents: AgentCall | None,
     ) -> None:
         try:
             if self._stopped:
                 raise asyncio.CancelledError
-            await self._service.answer(caller, body, ask, emit, calls)
+            if agents is None:
+                await self._service.answer(caller, body, ask, emit, calls)
+            else:
+                await self._service.answer(caller, body, ask, agents.emitting(emit), calls, agents.with_answer)
         except asyncio.CancelledError:
             emit(
                 dump_error(Stopped(STOPPED) if self._stopped else ModelError(ModelFault.GATEWAY, body["model"], ENDED))

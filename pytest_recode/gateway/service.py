@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import ModelError, ModelFault, UserError
-from pytest_recode.gateway import FIRST_TURN, NUMBER, TURN, GatewayConfig, ModelFacts
+from pytest_recode.gateway import DIALECT, FIRST_TURN, NUMBER, TURN, GatewayConfig, ModelFacts
 from pytest_recode.gateway.budget import Budget
 from pytest_recode.gateway.call import GatewayCall
 from pytest_recode.gateway.cassette import Cassette, Question, Recorded
@@ -34,6 +34,8 @@ from pytest_recode.usage import RateLimit
 
 Ask = Callable[[ProviderModel], Awaitable[Reply | Embedded]]
 Emit = Callable[[Event], None]
+Complete = Callable[[dict[str, Any]], dict[str, Any]]
+"""Adds to the body of an answer, before it is stored."""
 SEED_BITS = 48
 """Bits of a grading's seed."""
 
@@ -98,13 +100,19 @@ class ModelService:
         return cassette.seed(caller, subject, number, secrets.randbits(SEED_BITS))
 
     async def answer(
-        self, caller: Caller, body: Mapping[str, Any], ask: Ask, emit: Emit, calls: list[GatewayCall]
+        self,
+        caller: Caller,
+        body: Mapping[str, Any],
+        ask: Ask,
+        emit: Emit,
+        calls: list[GatewayCall],
+        complete: Complete = dict,
     ) -> None:
         """Answer one call. The last event that is emitted has the answer or the error. `calls` gets the call of the provider."""
         name, emit = body["model"], self._without_secrets(emit)
         try:
             entry = await self._entry(name)
-            cassette, question, number = self.cassette, _question(entry, caller, body), body.get(NUMBER, 1)
+            cassette, question, number = self.cassette, *_question(entry, caller, body)
             place = place_of(caller, body, question.key)
             if place is not None and (answer := await self._answers.take(caller, place)):
                 if cassette is not None and cassette.find(caller, question, number) is None:
@@ -120,7 +128,7 @@ class ModelService:
                 if self._only_replays:
                     raise cassette.missing(caller, question, number)
             try:
-                answered = await self._asked(await self._model(name), caller, body, place, ask, emit, calls)
+                answered = await self._asked(await self._model(name), caller, body, place, ask, emit, calls, complete)
             except ModelError as error:
                 if cassette is not None and error.fault is ModelFault.CONTEXT:
                     cassette.store(caller, question, number, _refused(redacted_json(dump_error(error), self._secrets)))
@@ -140,6 +148,7 @@ class ModelService:
         ask: Ask,
         emit: Emit,
         calls: list[GatewayCall],
+        complete: Complete,
     ) -> KeptAnswer:
         """Ask the provider, and keep the answer in `place`."""
         call = self._call(model, len(json.dumps(body)), emit)
@@ -155,7 +164,7 @@ class ModelService:
                 if isinstance(answer, Reply)
                 else _embeddings(model.name, answer)
             )
-            stored = KeptAnswer(call=secrets.token_hex(8), body=content, timing=call.timing)
+            stored = KeptAnswer(call=secrets.token_hex(8), body=complete(content), timing=call.timing)
             if place is not None and waiting is not None:
                 self._answers.keep(caller, place, stored)
                 waiting.set_result(stored)
@@ -245,12 +254,22 @@ class ModelService:
         return await asyncio.to_thread(with_served_window, model)
 
 
-def _question(entry: ModelEntry, caller: Caller, body: Mapping[str, Any]) -> Question:
+def _question(entry: ModelEntry, caller: Caller, body: Mapping[str, Any]) -> tuple[Question, int]:
+    """The request as a cassette identifies it, and how many times the caller has sent it, including this time.
+
+    An agent's own call is identified by its position in the episode, that is its turn and its number there, and not by its content: agents write dates,
+    identifiers and paths into their prompts, which differ in every run.
+    """
+    same = {"model": entry.model, "parameters": dict(entry.params), "attempt": caller.attempt}
+    if (dialect := body.get(DIALECT)) is not None:
+        given = {"temperature": body["temperature"]} if "temperature" in body else {}
+        position = {"dialect": dialect, "turn": body.get(TURN), "call": body.get(NUMBER, 1)}
+        return Question(parts={**given, **position, **same}, messages=(), tools=()), 1
     rest = {
         key: value for key, value in body.items() if key not in ("model", "messages", "tools", NUMBER, TURN, FIRST_TURN)
     }
-    parts = {**rest, "model": entry.model, "parameters": dict(entry.params), "attempt": caller.attempt}
-    return Question(parts=parts, messages=body.get("messages", ()), tools=body.get("tools", ()))
+    question = Question(parts={**rest, **same}, messages=body.get("messages", ()), tools=body.get("tools", ()))
+    return question, body.get(NUMBER, 1)
 
 
 def _event(answer: KeptAnswer) -> Event:

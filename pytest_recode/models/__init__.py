@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from pytest_recode.faults import ModelError
 from pytest_recode.records.ledger_lines import Reach as Reach
@@ -80,6 +80,30 @@ class Model(Protocol):
         """Return one answer. `schema` requests JSON of that shape, which is not guaranteed: check it.
 
         Raises `ModelError` if the model cannot be called, and `BudgetSpent` if `--recode-max-cost` is reached.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relayed:
+    """The answer to an agent's own request: in the dialect of the request, whole and as JSON, and the same as a `Reply`.
+
+    `asked_model`: the model that the request named, which is not the one that answered.
+    """
+
+    answer: Mapping[str, Any]
+    reply: Reply
+    asked_model: str
+
+
+@runtime_checkable
+class Relaying(Protocol):
+    """A model that also answers requests as agents of their own send them, in a dialect of `gateway/dialects/`."""
+
+    def relay(self, dialect: str, body: Mapping[str, Any], alive: Callable[[], None]) -> Relayed:
+        """Answer an agent's request. `body` is its JSON. `alive` is called at least every 5 s during the wait; what it raises ends the call.
+
+        One call at a time. Raises what `Model.complete` raises, and `ValueError` with one line for a body that is no request of the
+        dialect.
         """
 
 

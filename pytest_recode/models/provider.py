@@ -7,24 +7,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 from pytest_recode.faults import ModelError, ModelFault, UserError
-from pytest_recode.models import Embedded, Ledger, ModelContext, Reach, Reply, Usage
+from pytest_recode.models import Embedded, Ledger, ModelContext, Reach, Reply
 from pytest_recode.models.address import is_local
+from pytest_recode.models.agent_options import agent_options
 from pytest_recode.models.chat_format import ChatRequest, response_format
 from pytest_recode.models.context_window import too_long_step
 from pytest_recode.models.environment import check_connections, usable_key
-from pytest_recode.models.litellm_client import answer_limit, cost, litellm, priced, timeout, vectors_of, window, within
+from pytest_recode.models.litellm_client import answer_limit, litellm, priced, timeout, vectors_of, window, within
 from pytest_recode.models.no_connection import speaks_tls, without_password
 from pytest_recode.models.providers import NO_KEY, entry_of
 from pytest_recode.models.response_choice import failed_choice, opaque_of, text_of, tool_calls
 from pytest_recode.models.retry import FailedTry, Retries, failure, request_step, unknown_step, wants_tls
 from pytest_recode.models.table import ModelEntry
+from pytest_recode.models.usage_report import reported_usage
 from pytest_recode.records.cost_limits import unpriced
 
 LOG = logging.getLogger("pytest_recode")
@@ -35,9 +36,6 @@ _LONG_PAUSE = 30.0
 """Pauses between two tries that are longer than this, in seconds, are reported to the user."""
 _CONNECT = 20.0
 """Time limit for a connection in seconds, for clients that support one: a server that accepts no connection is not working on an answer."""
-
-MOST_TOKENS = 10**9
-"""Tokens of one call above which a server's count is taken for an error."""
 
 
 class Admission(Protocol):
@@ -85,6 +83,18 @@ class ProviderModel:
         """Raises what `Model.complete` raises."""
         body = self._request(request)
         return await self._with_retries(lambda: self._ask(body))
+
+    async def converse(self, chat: Mapping[str, Any]) -> Reply:
+        """Answer a request in OpenAI's format that an agent has sent, with those of its options that `agent_options` names.
+
+        The reply has the provider's own fields even if it calls no tool. Raises what `Model.complete` raises.
+        """
+        body = (
+            agent_options(self.entry, chat, self.temperature)
+            | self._connection()
+            | {"messages": list(chat["messages"])}
+        )
+        return await self._with_retries(lambda: self._ask(body, whole=True))
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         return await self._with_retries(lambda: self._ask_vectors(texts))
@@ -170,20 +180,19 @@ class ProviderModel:
             arguments["tools"] = list(request.tools)
         if request.schema is not None and litellm().supports_response_schema(self.entry.model):
             arguments["response_format"] = response_format(request.schema)
-        address = self._address() | {"timeout": timeout(self.call_seconds, min(_CONNECT, self.call_seconds / 2))}
-        return arguments | address | {"messages": list(request.messages)}
+        return arguments | self._connection() | {"messages": list(request.messages)}
 
-    async def _ask(self, request: Mapping[str, Any]) -> Reply | FailedTry:
+    async def _ask(self, request: Mapping[str, Any], *, whole: bool = False) -> Reply | FailedTry:
         response = await self._called(lambda: litellm().acompletion(**request, **self._extra))
         if isinstance(response, FailedTry) and response.missing == "mcp" and not self._extra:
             # Some releases import an optional package if there are tools. No request has been sent yet.
             self._extra["_skip_mcp_handler"] = True
-            return await self._ask(request)
+            return await self._ask(request, whole=whole)
         if isinstance(response, FailedTry):
             return self._too_long(response, request) if response.fault is ModelFault.CONTEXT else response
         if not getattr(response, "choices", None):
             return self._placed(FailedTry(fault=ModelFault.SERVER, detail="the response has no choices"))
-        return self._reply(response, request["messages"])
+        return self._reply(response, request["messages"], whole=whole)
 
     async def _ask_vectors(self, texts: Sequence[str]) -> Embedded | FailedTry:
         request = {**self.entry.params, **self._address(), "input": list(texts), "encoding_format": "float"}
@@ -194,7 +203,9 @@ class ProviderModel:
         if vectors is None:
             detail = f"the response does not have a vector for each of {len(texts)} texts"
             return self._placed(FailedTry(fault=ModelFault.SERVER, detail=detail))
-        return Embedded(vectors=vectors, usage=self._usage(response, sum(map(len, texts)), 0))
+        return Embedded(
+            vectors=vectors, usage=reported_usage(self.name, self.entry, response, sum(map(len, texts)), 0, self.warn)
+        )
 
     async def _called(self, call: Callable[[], Awaitable[Any]]) -> Any:
         """The provider's response, or a FailedTry."""
@@ -225,6 +236,9 @@ class ProviderModel:
             "num_retries": 0,  # only this module retries, so that retries are limited and reported
             "max_retries": 0,
         }
+
+    def _connection(self) -> dict[str, Any]:
+        return self._address() | {"timeout": timeout(self.call_seconds, min(_CONNECT, self.call_seconds / 2))}
 
     @property
     def _where(self) -> str:
@@ -282,7 +296,7 @@ class ProviderModel:
         server = f"asked at {self._where}"
         return replace(failed, detail=f"{failed.detail} ({server}; {size}): {step}", cause=f"{step} ({server})")
 
-    def _reply(self, response: Any, messages: Sequence[Mapping[str, Any]]) -> Reply | FailedTry:
+    def _reply(self, response: Any, messages: Sequence[Mapping[str, Any]], *, whole: bool) -> Reply | FailedTry:
         choice = response.choices[0]
         message = choice.message
         if failed := failed_choice(choice):
@@ -292,33 +306,16 @@ class ProviderModel:
         calls = tool_calls(message)
         thoughts = text_of(getattr(message, "reasoning_content", None))
         written = len(text) + len(thoughts) + sum(len(call.name) + len(call.arguments) for call in calls)
-        usage = self._usage(response, sum(len(str(each)) for each in messages), written)
+        usage = reported_usage(
+            self.name, self.entry, response, sum(len(str(each)) for each in messages), written, self.warn
+        )
         return Reply(
             text=text,
             thoughts=thoughts,
-            opaque=opaque_of(message),
+            opaque=opaque_of(message, always=whole),
             tool_calls=calls,
             usage=usage,
             finish=choice.finish_reason or "",
-        )
-
-    def _usage(self, response: Any, prompt_size: int, answer_size: int) -> Usage:
-        """The usage that the provider reports, else an estimate of four characters for each token. Sizes are in characters."""
-        reported = getattr(response, "usage", None)
-        prompt = getattr(reported, "prompt_tokens", None) or 0
-        completion = getattr(reported, "completion_tokens", None) or 0
-        if not all(type(count) is int and 0 <= count <= MOST_TOKENS for count in (prompt, completion)):
-            self.warn(
-                f"model {self.name}: the server reports impossible numbers of tokens ({prompt!s:.20} and {completion!s:.20}): they are estimated"
-            )
-            prompt = completion = 0
-        if not prompt and not completion:
-            prompt, completion = math.ceil(prompt_size / 4), math.ceil(answer_size / 4)
-            response = None
-        return Usage(
-            prompt_tokens=prompt,
-            completion_tokens=completion,
-            cost_usd=cost(self.entry, prompt, completion, response),
         )
 
 

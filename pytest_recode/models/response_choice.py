@@ -49,9 +49,12 @@ def _field(value: Any, name: str) -> object:
     return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
 
 
-def opaque_of(message: Any) -> str:
-    """The fields that belong to the provider alone, as JSON: it gets them back unchanged with the tool calls of this message."""
-    if not message.tool_calls:
+def opaque_of(message: Any, *, always: bool = False) -> str:
+    """The fields that belong to the provider alone, as JSON: it gets them back unchanged with the tool calls of this message.
+
+    "" without calls of tools, unless `always`.
+    """
+    if not message.tool_calls and not always:
         return ""
     own = getattr(message, "provider_specific_fields", None) or {}
     names = ["thinking_blocks", "reasoning_items"]

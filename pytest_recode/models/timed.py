@@ -5,11 +5,11 @@ A model calls `Ledger.before_call` before each try, so that the clock counts onl
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pytest_recode.clock import Clock
-from pytest_recode.models import Embedded, Embedder, Message, Model, Reply, Tool
+from pytest_recode.models import Embedded, Embedder, Message, Model, Relayed, Relaying, Reply, Tool
 
 
 class TimedEmbedder:
@@ -28,6 +28,8 @@ class TimedModel:
     def __init__(self, model: Model, clock: Clock) -> None:
         self._model, self._clock = model, clock
         self.name, self.simulated, self.native_tools = model.name, model.simulated, model.native_tools
+        if isinstance(model, Relaying):
+            self.relay = self._relayed(model)
 
     def complete(
         self,
@@ -38,6 +40,15 @@ class TimedModel:
     ) -> Reply:
         with self._clock.asking(self.name):
             return self._model.complete(messages, tools=tools, schema=schema)
+
+    def _relayed(self, model: Relaying) -> Callable[[str, Mapping[str, Any], Callable[[], None]], Relayed]:
+        """`Relaying.relay`, which only models have that relay."""
+
+        def relay(dialect: str, body: Mapping[str, Any], alive: Callable[[], None]) -> Relayed:
+            with self._clock.asking(self.name):
+                return model.relay(dialect, body, alive)
+
+        return relay
 
     def state(self) -> Mapping[str, Any]:
         state = getattr(self._model, "state", None)
