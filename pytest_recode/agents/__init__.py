@@ -134,9 +134,12 @@ class AgentKind:
     `defaults`: settings that are others with this agent, by the names of the fields of Settings; what the user gave wins.
     `concurrent`: several episodes in threads of one process may use it at the same time (--recode-in-flight).
     `fixes`: settings that it has whatever the user gave, such as `ONE_STEP`; an option of one on the command line is an error.
+    `check`: called once for each run in the controlling process, before money is spent; raises `UserError` if the agent cannot play, such as
+    for a package that is not installed.
     """
 
     make: Callable[[AgentContext], Agent]
+    check: Callable[[], None] | None = None
     needs_model: bool = True
     needs_reference: bool = False
     needs_person: bool = False

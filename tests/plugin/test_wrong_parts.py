@@ -143,7 +143,12 @@ def kind(**fields):
 
 
 def pytest_recode_agents():
-    return {"noop": NOOP, "wrong-key": AgentKind(make=NOOP.make, defaults={"turnz": 3}), "bare": "bare:KIND"}
+    return {
+        "noop": NOOP,
+        "wrong-key": AgentKind(make=NOOP.make, defaults={"turnz": 3}),
+        "bare": "bare:KIND",
+        "unready": AgentKind(make=NOOP.make, needs_model=False, check=fails),
+    }
 
 
 def pytest_recode_sandboxes():
@@ -168,6 +173,7 @@ def pytest_recode_episode_finished(config, record):
 NOT_STARTED = [
     ("--recode-agent=wrong-key", "agent 'wrong-key' of", ["AgentKind.defaults has 'turnz' (did you mean turns?)", "turns"]),
     ("--recode-agent=bare", "agent 'bare' of", ["importing bare raised ModuleNotFoundError", "bare.py:1"]),
+    ("--recode-agent=unready", "agent 'unready' of", ["check() raised ZeroDivisionError: of the author, at", "conftest.py"]),
     ("--recode-sandbox=check", "sandbox 'check' of", ["check() raised ZeroDivisionError: of the author, at", "conftest.py"]),
     ("--recode-sandbox=false", "sandbox 'false' of", ["check() returned False: must be a str or None"]),
     ("--recode-sandbox=reap", "sandbox 'reap' of", ["reap() raised ZeroDivisionError"]),

@@ -132,6 +132,7 @@ def _prepare(run: Run) -> None:
             directory.check_place(run.out, _data_sets(run))
             directory.check_content(run.out, resume=run.settings.resume)
         interpreter(run.settings.python)
+        _check_agents(run)
         if run.settings.feedback_from == "person":
             terminal.check(
                 run.config, "--recode-feedback-from=person", "answer by files with --recode-feedback-from=files"
@@ -153,6 +154,14 @@ def _prepare(run: Run) -> None:
             run.claim_directory(sharding.content(run))
         for context in run.sandbox.contexts():
             kind.reap(context)
+
+
+def _check_agents(run: Run) -> None:
+    """Check that every agent of the selected tasks can play. Raises `UserError`."""
+    for name in sorted({settings.agent for settings in run.collected.by_format.values()}):
+        check = run.registry.agent(name).check
+        if check is not None and not run.settings.validate:
+            check()
 
 
 def _data_sets(run: Run) -> set[Path]:
