@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_recode.clock import Clock, Wait
 from pytest_recode.episode import Feedback, Move, Stop, Turn, loop
-from pytest_recode.episode.assembly import Meter
+from pytest_recode.episode.meter import Meter
 from pytest_recode.faults import ModelError, ModelFault
 from pytest_recode.models import Message
 from pytest_recode.models.litellm_ import LitellmModel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -103,10 +103,45 @@ class AgentContext:
     waiting: Waiting = counted  # for waits for other workers
     command_seconds: float = Limits().command_seconds  # what one command in the workspace may take
     terminal: Terminal | None = None
+    program: InstalledProgram | None = None  # for a kind that has one
+    agent_seconds: float = 1800.0  # of one turn of that program
     episode: str = ""  # its name, which is a valid file name
     keeps_files: bool = (
         False  # the user named the directory of records: files outside of it remain after the episode, too
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstalledProgram:
+    """A program of this machine. The sandbox shows its `directory` read-only, which has all that it needs beside the system."""
+
+    directory: Path
+    executable: Path
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramNeeds:
+    """The program of an agent, and what it takes in its sandbox beside the commands that it runs; threads count as processes.
+
+    `find`: finds the pinned version on this machine, and installs it if it gets a function, which it calls with a line before. Raises
+    `UserError`.
+    """
+
+    name: str
+    find: Callable[[Callable[[str], None] | None], InstalledProgram]
+    memory_mb: int
+    disk_mb: int
+    processes: int
+
+    def beside(self, limits: Limits) -> Limits:
+        """The limits of a workspace in which the program plays, beside commands with these."""
+        return replace(
+            limits,
+            memory_mb=limits.memory_mb + self.memory_mb,
+            disk_mb=limits.disk_mb + self.disk_mb,
+            pids=limits.pids + self.processes,
+        )
 
 
 class Agent(Protocol):
@@ -133,6 +168,7 @@ class AgentKind:
 
     `defaults`: settings that are others with this agent, by the names of the fields of Settings; what the user gave wins.
     `concurrent`: several episodes in threads of one process may use it at the same time (--recode-in-flight).
+    `program`: the program that plays, inside the workspace's sandbox, for an agent of others. Its model calls go through the run's gateway.
     `fixes`: settings that it has whatever the user gave, such as `ONE_STEP`; an option of one on the command line is an error.
     `check`: called once for each run in the controlling process, before money is spent; raises `UserError` if the agent cannot play, such as
     for a package that is not installed.
@@ -145,6 +181,7 @@ class AgentKind:
     needs_person: bool = False
     offline: bool = False
     concurrent: bool = False
+    program: ProgramNeeds | None = None
     defaults: Mapping[str, Any] = field(default_factory=dict, hash=False)
     fixes: Mapping[str, Any] = field(default_factory=dict, hash=False)
 

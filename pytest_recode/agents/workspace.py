@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cache
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar
 
 from pytest_recode.agents import CommandResult, Refused
+from pytest_recode.agents.door_requests import MARGIN, DoorAnswer, DoorRequest, Playing, SandboxPlace, Serve
 from pytest_recode.faults import SandboxError
 from pytest_recode.inside.wire import frames
 from pytest_recode.records.checkpoint import Changes, changes_of
 from pytest_recode.sandboxes import Connection, Program, Sandbox, shipping
 from pytest_recode.task import Brief, Environment, Files, Limits, brief_files
 
-MARGIN = 60.0
-"""Seconds beyond its own limits that a workspace may take to answer; it bounds itself, so past this it is broken."""
 MAX_TARGET = 1 << 20
 """Bytes of one target: the largest source file of a known benchmark has a fiftieth of that."""
 _REPLY = 64 << 20
@@ -43,10 +42,12 @@ class SandboxWorkspace:
         environment: Environment,
         limits: Limits,
         room: Callable[[], AbstractContextManager[None]] = nullcontext,
+        shown: tuple[str, ...] = (),
     ) -> None:
-        """`room`: entered around each command; it may wait until the machine has room for one."""
+        """`room`: entered around each command; it may wait until the machine has room for one. `shown`: as in `Program`."""
         self._sandbox = sandbox
         self._room = room
+        self._program = replace(program(), shown=shown)
         self._brief = brief
         self._environment = replace(
             environment, preload=()
@@ -88,13 +89,47 @@ class SandboxWorkspace:
         limit = self._limits.command_seconds
         seconds = limit if seconds is None else min(limit, seconds)  # in this order, NaN is the limit
         with self._room():
-            done = _typed(self._ask("run", longest=seconds, command=command, seconds=seconds), dict)
-        return CommandResult(
-            status=_typed(done.get("status"), int),
-            output=_typed(done.get("output"), bytes).decode("utf-8", "replace"),
-            timed_out=_typed(done.get("timed_out"), bool),
-            seconds=_typed(done.get("seconds"), float),
+            return _result(self._ask("run", longest=seconds, command=command, seconds=seconds))
+
+    def place(self) -> SandboxPlace:
+        """Where a program that plays works, and the port of its door."""
+        place = _typed(self._ask("place"), dict)
+        return SandboxPlace(
+            work=_typed(place.get("work"), str),
+            home=_typed(place.get("home"), str),
+            port=_typed(place.get("port"), int),
         )
+
+    def play(self, program: Playing, serve: Serve) -> CommandResult:
+        """Run a program that plays, to its end, and let `serve` answer its requests to the door, one after the other.
+
+        Raises what `serve` raises: then the workspace is gone, and the program with it.
+        """
+        connection = self._launched()
+        fields = {"argv": list(program.argv), "env": dict(program.env), "files": dict(program.files)}
+        ends = time.monotonic() + program.seconds
+        with self._unless_broken(program.seconds):
+            frames.send_message(
+                connection,
+                {"op": "play", **fields, "entered": program.entered, "seconds": program.seconds},
+                time.monotonic() + MARGIN,
+            )
+            while True:
+                answer = frames.receive_message(connection, _REPLY, ends + MARGIN)
+                if "asks" in answer:
+                    sent = DoorAnswer(connection=connection, number=_typed(answer["asks"], int))
+                    serve(_request(answer), sent)
+                    ends += sent.end()
+                elif "over" in answer:
+                    frames.send_message(connection, {"over": True}, time.monotonic() + MARGIN)
+                else:
+                    break
+        return _result(self._granted(answer))
+
+    def keep(self, paths: Sequence[str]) -> Files:
+        """The files at and below these paths of the home directory. Raises `Refused` if they are too large to keep."""
+        files = _typed(self._ask("keep", paths=list(paths)), dict)
+        return {_typed(path, str): _typed(data, bytes) for path, data in files.items()}
 
     def targets(self) -> Files:
         """Those of the untouched repository while nothing was ever done here.
@@ -166,7 +201,7 @@ class SandboxWorkspace:
         if self._end:
             raise SandboxError(f"the workspace is gone: {self._end}")
         if self._connection is None:
-            self._connection = self._sandbox.launch(program(), self._environment, self._limits)
+            self._connection = self._sandbox.launch(self._program, self._environment, self._limits)
             try:
                 self._exchange(
                     self._connection, {"op": "open", "files": {**brief_files(self._brief), **self._brief.repo}}, 0.0
@@ -177,9 +212,15 @@ class SandboxWorkspace:
 
     def _exchange(self, connection: Connection, message: Mapping[str, Any], longest: float) -> Any:
         deadline = time.monotonic() + longest + MARGIN
-        try:
+        with self._unless_broken(longest):
             frames.send_message(connection, dict(message), deadline)
             answer = frames.receive_message(connection, _REPLY, deadline)
+        return self._granted(answer)
+
+    @contextmanager
+    def _unless_broken(self, longest: float) -> Iterator[None]:
+        try:
+            yield
         except TimeoutError:
             self._fail(f"it did not answer within {longest + MARGIN:.0f} s")
         except (EOFError, ConnectionError):
@@ -189,6 +230,8 @@ class SandboxWorkspace:
         except BaseException:
             self.close()  # cut off in the middle of an exchange: the next answer would be to this question
             raise
+
+    def _granted(self, answer: Mapping[str, Any]) -> Any:
         if isinstance(answer.get("refused"), str):
             raise Refused(answer["refused"])
         if "ok" not in answer:
@@ -209,6 +252,26 @@ def _typed(value: Any, kind: type[T]) -> T:
     if not isinstance(value, kind):
         raise SandboxError(f"the workspace answered with {type(value).__name__} where {kind.__name__} was due")
     return value
+
+
+def _result(value: Any) -> CommandResult:
+    done = _typed(value, dict)
+    return CommandResult(
+        status=_typed(done.get("status"), int),
+        output=_typed(done.get("output"), bytes).decode("utf-8", "replace"),
+        timed_out=_typed(done.get("timed_out"), bool),
+        seconds=_typed(done.get("seconds"), float),
+    )
+
+
+def _request(frame: Mapping[str, Any]) -> DoorRequest:
+    headers = _typed(frame.get("headers"), dict)
+    return DoorRequest(
+        method=_typed(frame.get("method"), str),
+        path=_typed(frame.get("path"), str),
+        headers={_typed(name, str).lower(): _typed(value, str) for name, value in headers.items()},
+        body=_typed(frame.get("body"), bytes),
+    )
 
 
 def _texts(value: Any) -> tuple[str, ...]:

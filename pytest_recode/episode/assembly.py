@@ -9,29 +9,26 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pytest_recode.agents import Agent, AgentContext, AgentKind, Log, Terminal
+from pytest_recode.agents import Agent, AgentContext, AgentKind, InstalledProgram, Log, Terminal
 from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.clock import Clock, Wait
 from pytest_recode.episode import Feedback, Policy, Researcher, Turn
 from pytest_recode.episode.episode_queue import EpisodeQueue
+from pytest_recode.episode.meter import GatewayMeter, Meter
 from pytest_recode.episode.stored_turns import Replay
-from pytest_recode.faults import GraderError, ModelError, SandboxError, UserError
+from pytest_recode.faults import GraderError, SandboxError, UserError
 from pytest_recode.feedback import test_output
 from pytest_recode.feedback.human_researcher import Ask, by_person
 from pytest_recode.feedback.model_answers import Style
 from pytest_recode.feedback.researcher import researcher
 from pytest_recode.gateway.client import grading_seed
 from pytest_recode.models import (
-    CallDetails,
     Caller,
     Embedder,
     GatewayAddress,
-    Ledger,
     Model,
     ModelContext,
     ModelKind,
-    Reach,
-    Usage,
 )
 from pytest_recode.models.timed import TimedEmbedder, TimedModel
 from pytest_recode.oracle.judge import check, judge
@@ -56,6 +53,7 @@ class Cast:
     table: Mapping[str, Mapping[str, Any]]
     person: Ask | None = None  # the researcher, where the user wants it to be one
     terminal: Terminal | None = None  # for an agent that is a person
+    program: InstalledProgram | None = None  # of an agent that has one
     gateway: GatewayAddress | None = None  # of the run; None if no model needs it
     sandbox: str = ""  # its registered name
     replaced: Mapping[str, str] = field(default_factory=dict)  # built-in parts that others replace
@@ -71,93 +69,6 @@ class EpisodePlan:
     policy: str
     attempt: int  # from 1
     replay: Replay | None = None  # of one stored turn, instead of an episode
-
-
-@dataclass(slots=True, kw_only=True)
-class Meter:
-    """The run's ledger, which also adds up this episode's share and writes it to its transcript."""
-
-    ledger: Ledger
-    transcript: Transcript
-    clock: Clock
-    total: Usage = field(default_factory=Usage)
-    counted: set[str] = field(default_factory=set)  # ids of the gateway's calls that `total` includes
-
-    def before_call(self, model: str) -> None:
-        self.ledger.before_call(model)
-        self.clock.tried()
-
-    def enter(self) -> None:
-        self.ledger.enter()
-
-    def waiting(self, wake: Callable[[], None]) -> AbstractContextManager[None]:
-        return self.ledger.waiting(wake)
-
-    def spent(self, model: str, usage: Usage) -> None:
-        self.ledger.spent(model, usage)
-        self.total += usage
-        self.transcript.usage(model, usage)
-
-    def unanswered(self, model: str, why: str) -> None:
-        self.ledger.unanswered(model, why)
-
-    def settle(self) -> None:
-        self.ledger.settle()
-
-    def fault(self, error: ModelError) -> None:
-        self.ledger.fault(error)
-
-    def answered(self, model: str) -> bool:
-        return self.ledger.answered(model)
-
-    def reached(self, where: str, now: Reach) -> Reach:
-        return self.ledger.reached(where, now)
-
-    def retry(self, error: ModelError, pause: float) -> None:
-        self.ledger.retry(error, pause)
-        self.transcript.retry(error.model, f"model:{error.fault.value}", error.detail, pause)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GatewayMeter:
-    """Records the calls that the gateway makes for an episode; the gateway itself writes the run's ledger."""
-
-    meter: Meter
-    turn_of: Callable[[], int]
-    first_turn_of: Callable[[], str]
-
-    @property
-    def turn(self) -> int:
-        return self.turn_of()
-
-    @property
-    def first_turn(self) -> str:
-        return self.first_turn_of()
-
-    def begin(self) -> None:
-        self.meter.enter()
-        self.meter.clock.enqueued()
-
-    def waiting(self, wake: Callable[[], None]) -> AbstractContextManager[None]:
-        return self.meter.waiting(wake)
-
-    def tried(self) -> None:
-        self.meter.clock.tried()
-
-    def retry(self, error: ModelError, pause: float) -> None:
-        self.meter.retry(error, pause)
-
-    def answered(self, model: str, usage: Usage, details: CallDetails) -> None:
-        if details.call in self.meter.counted:
-            self.meter.transcript.reused(model, details.call)
-            return
-        if details.call:
-            self.meter.counted.add(details.call)
-        self.meter.total += usage
-        self.meter.transcript.usage(model, usage, details)
-
-    def failed(self) -> None:
-        self.meter.settle()
 
 
 def agent_context(task: Task, settings: Settings, model: Model | None, log: Log) -> AgentContext:
@@ -208,8 +119,10 @@ class Stage:
         return brief(self.plan.task, self.parts, paper=self.settings.paper)
 
     def workspace(self) -> SandboxWorkspace:
-        room = partial(self.queue.turn, "commands")
-        return SandboxWorkspace(self.sandbox, self.brief(), self.plan.task.environment, self.plan.task.limits, room)
+        room, task, needs = partial(self.queue.turn, "commands"), self.plan.task, self.cast.agent.program
+        limits = task.limits if needs is None else needs.beside(task.limits)
+        shown = () if self.cast.program is None else (str(self.cast.program.directory),)
+        return SandboxWorkspace(self.sandbox, self.brief(), task.environment, limits, room, shown)
 
     def agent(self) -> Agent:
         plan, cast = self.plan, self.cast
@@ -225,6 +138,8 @@ class Stage:
                 files=self.files,
                 waiting=self._waiting,
                 terminal=cast.terminal if cast.agent.needs_person else None,
+                program=cast.program,
+                agent_seconds=self.settings.agent_seconds,
                 episode=transcript_name(plan.nodeid).removesuffix(".jsonl"),
                 keeps_files=self.settings.out is not None,
                 solution=(lambda: self.parts.reference) if cast.agent.needs_reference else None,

@@ -13,8 +13,9 @@ from pytest_recode.agents import Agent
 from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.clock import Clock
 from pytest_recode.episode import Feedback, OnTurn, Stop, Turn
-from pytest_recode.episode.assembly import Cast, EpisodePlan, Meter
+from pytest_recode.episode.assembly import Cast, EpisodePlan
 from pytest_recode.episode.episode_queue import EpisodeQueue
+from pytest_recode.episode.meter import Meter
 from pytest_recode.episode.setup import check_files, check_setup, episode_facts
 from pytest_recode.faults import RecordsError, Stopped, UserError
 from pytest_recode.models import Ledger, Usage

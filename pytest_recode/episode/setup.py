@@ -93,6 +93,8 @@ def episode_facts(plan: EpisodePlan, settings: Settings, cast: Cast, sandbox: Sa
         "digest": None,
         "replay": None if plan.replay is None else plan.replay.record(),
     }
+    if cast.program is not None:
+        facts["agent_version"] = cast.program.version
     if cast.replaced:
         facts["replaced"] = dict(cast.replaced)
     return facts

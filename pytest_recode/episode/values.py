@@ -97,7 +97,8 @@ class Move:
 
     `unparsed`: number of model answers that could not be used as actions, and were not executed. `asked_again`: of these, those that were
     no step, because the model was asked again. `reindented`: the
-    answer was moved to another indentation, as `--recode-reindent` allows. `gave_up`: the episode ends after the grading of this turn.
+    answer was moved to another indentation, as `--recode-reindent` allows. `stopped`: what ended the program that plays before it ended
+    its turn: "time", "steps" or a limit of its sandbox; its work was judged as it was. `gave_up`: the episode ends after the grading of this turn.
     """
 
     steps: Count = 0
@@ -106,6 +107,7 @@ class Move:
     submitted: bool = True
     reindented: Annotated[bool, LATER] = False
     gave_up: Annotated[bool, LATER] = False
+    stopped: Annotated[str, LATER] = ""
     usage: Usage = field(default_factory=Usage)
 
 

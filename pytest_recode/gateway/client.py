@@ -259,4 +259,6 @@ def _embedded(body: Mapping[str, Any]) -> Embedded:
 
 
 def _relayed(event: Event) -> Relayed:
-    return Relayed(answer=event["answer"], reply=reply_of(event["body"]), asked_model=event["asked_model"])
+    return Relayed(
+        answer=event["answer"], reply=reply_of(event["body"]), asked_model=event["asked_model"], waited=event["waited"]
+    )

@@ -87,12 +87,14 @@ class Model(Protocol):
 class Relayed:
     """The answer to an agent's own request: in the dialect of the request, whole and as JSON, and the same as a `Reply`.
 
-    `asked_model`: the model that the request named, which is not the one that answered.
+    `asked_model`: the model that the request named, which is not the one that answered. `waited`: seconds that the call waited for rate
+    limits and other calls.
     """
 
     answer: Mapping[str, Any]
     reply: Reply
     asked_model: str
+    waited: float = 0.0
 
 
 @runtime_checkable

@@ -215,6 +215,7 @@ class EpisodeFacts(TypedDict):
         "how candidate and hidden tests were separated: in two sandboxes, in two processes without isolation, in one process",
     ]
     replaced: NotRequired[Replaced]
+    agent_version: NotRequired[Annotated[str, "of a command-line agent; empty: from --recode-agent-path"]]
     transcript: Annotated[str, "path of the transcript, relative to the directory of results.jsonl"]
     digest: Annotated[str | None, "hash of the task's files in this run; null: they could not be read"]
     replay: Annotated[ReplayRecord | None, "origin of a replayed turn (--recode-replay-feedback); null: an episode"]

@@ -29,6 +29,9 @@ class SettingsRecord(TypedDict):
     test_output: Annotated[str, known("none", "full"), "output of the hidden tests that feedback contained"]
     temperature: Annotated[NonNegative | None, "sampling temperature; null: the provider's default"]
     call_seconds: NotRequired[Annotated[NonNegative, "limit of one model call: --recode-call-seconds"]]
+    agent_seconds: NotRequired[
+        Annotated[NonNegative, "limit of a turn of a command-line agent: --recode-agent-seconds"]
+    ]
     test_seconds: Annotated[NonNegative | None, "limit of one hidden test: --recode-test-seconds; null: the task's"]
     reindent: Annotated[bool, "whether the indentation of answers was corrected if necessary"]
     api_base: Annotated[str | None, "address of the model server; null: the provider's"]

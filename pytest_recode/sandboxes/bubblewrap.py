@@ -85,7 +85,7 @@ class Bubblewrap:
             for path, fd in accounts.items():
                 os.write(fd, _ACCOUNTS[path].encode())
                 os.lseek(fd, 0, os.SEEK_SET)
-            seen = view(python, self._context.hide)
+            seen = view(python, self._context.hide, key.shown)
             # Create /etc first: if bwrap created it as the parent of a file, only root could enter it
             options = [*_walls(), "--dev", "/dev", *_writable(alone), "--dir", "/etc", *seen.options]
             for path, fd in accounts.items():

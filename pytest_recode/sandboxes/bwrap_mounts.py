@@ -18,14 +18,14 @@ _HIDDEN = ("/usr/src", "/usr/local/src")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MountOptions:
-    """Options of bwrap. `parts`: the paths of the interpreter that are mounted individually."""
+    """Options of bwrap. `parts`: the paths, of the interpreter and of other directories, that are mounted individually."""
 
     options: tuple[str, ...]
     parts: tuple[Path, ...]
 
 
-def view(python: Interpreter, hide: Sequence[str]) -> MountOptions:
-    """Mount read-only only what the interpreter and its packages need: no home directory, no project, no checkout.
+def view(python: Interpreter, hide: Sequence[str], show: Sequence[str] = ()) -> MountOptions:
+    """Mount read-only only what the interpreter and its packages need, and the directories to `show`: no home directory, no project, no checkout.
 
     A directory in `hide` that is below a mounted one is covered by an empty directory; parts of the interpreter in it are mounted
     again. Raises `UserError` if hiding a directory would hide a file that the interpreter needs.
@@ -44,7 +44,7 @@ def view(python: Interpreter, hide: Sequence[str]) -> MountOptions:
             shown[path] = True
     for name in _ETC:
         options += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
-    parts = _interpreter_parts(python)
+    parts = [*_interpreter_parts(python), *map(Path, show)]
     hidden = {path for path in (Path(each).resolve() for each in (*_HIDDEN, *hide)) if path.is_dir()}
     for path in sorted({*parts, *hidden}, key=lambda path: (len(path.parts), path)):
         above = _seen(path, shown)

@@ -88,6 +88,7 @@ def config(docker: Any, kind: ContainerKind, run: str) -> dict[str, Any]:
             Ulimit(name="fsize", soft=file_size, hard=file_size),
         ],
         log_config=LogConfig(type="none"),
+        binds={path: {"bind": path, "mode": "ro"} for path in kind.key.shown},
         auto_remove=True,
     )
     if not kind.key.persistent:

@@ -36,6 +36,7 @@ class WarmKey:
     persistent: bool
     python: str
     preparation: bytes = b""
+    shown: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, program: Program, environment: Environment, python: str) -> WarmKey:
@@ -47,6 +48,7 @@ class WarmKey:
             persistent=program.persistent,
             python=python,
             preparation=program.preparation,
+            shown=program.shown,
         )
 
 

@@ -18,11 +18,13 @@ import select
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from contextlib import AbstractContextManager, nullcontext
+from typing import NamedTuple, Optional
 
 from . import launch, linux_isolation, monitor, seccomp
 
 _POLL_SECONDS = 0.02
+_LOOK_SECONDS = 0.5  # until the time that is left is looked at again, which another thread may have changed
 _WIRE = 3
 _COMPLETE = b"."  # written after an answer, so that an incomplete one is detected
 _FIRST = ("first", "container")
@@ -59,8 +61,13 @@ def run(
     seconds: float,
     output_limit: int,
     env: Mapping[str, str] | None = None,
+    beside: Optional[AbstractContextManager[None]] = None,
+    left: Optional[Callable[[], float]] = None,
 ) -> CommandStatus:
     """Run `argv` (looked up on PATH) to its end, or for `seconds`. Afterwards no process that it started is left.
+
+    `beside`: entered while the command runs, for threads that serve it: there are none when its process is forked. `left`: the seconds
+    that are left, where that changes while the command runs.
 
     Its standard input is empty; `output_limit` bytes of stdout and stderr are collected. A command that cannot be started
     ends as in a shell: status 126 or 127 and a line of output. A command that exceeds a limit ends with signal 9 and a
@@ -81,8 +88,10 @@ def run(
     os.close(writer)
     os.close(reporter)
     collected = _Output(output_limit)
+    deadline = time.monotonic() + seconds
     try:
-        ending, timed_out = _follow(output, report, collected, time.monotonic() + seconds)
+        with beside or nullcontext():
+            ending, timed_out = _follow(output, report, collected, left or (lambda: deadline - time.monotonic()))
     finally:
         os.close(output)
         os.close(report)
@@ -151,7 +160,9 @@ def _result(ending: dict[str, str], collected: _Output, timed_out: bool) -> Comm
     return CommandStatus(-signal.SIGKILL if timed_out else status, collected.bytes(), timed_out)
 
 
-def _follow(output: int, report: int, collected: _Output, deadline: float) -> tuple[dict[str, str], bool]:
+def _follow(
+    output: int, report: int, collected: _Output, seconds_left: Callable[[], float]
+) -> tuple[dict[str, str], bool]:
     """Collect output until the command and every process that could still write have ended."""
     report_data = b""
     timed_out = False
@@ -161,12 +172,12 @@ def _follow(output: int, report: int, collected: _Output, deadline: float) -> tu
         poll.register(fd, select.POLLIN)
     poll.register(_WIRE, 0)  # hang-up alone
     while waiting:
-        left = deadline - time.monotonic()
+        left = seconds_left()
         if left <= 0 and report in waiting and not timed_out:
             timed_out = True
             _end()
         running = report in waiting and not timed_out
-        for fd, _ in poll.poll(max(left, 0) * 1000 if running else None):
+        for fd, _ in poll.poll(min(max(left, 0), _LOOK_SECONDS) * 1000 if running else None):
             if fd == _WIRE:
                 _end()
                 os._exit(0)  # the host has ended

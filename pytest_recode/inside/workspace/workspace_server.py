@@ -25,7 +25,8 @@ from typing import Any, Optional
 
 from ..runtime import command_runner
 from ..wire import frames
-from .file_tree import Refusal, TooLarge, Tree
+from .door import Door
+from .file_tree import Missing, Refusal, TooLarge, Tree
 
 MAX_READ = 1 << 20  # bytes of a file that is read, searched or submitted
 MAX_FOUND = 200  # lines
@@ -33,6 +34,7 @@ MAX_PATTERN = 1000  # characters
 MAX_LINE = 300  # characters of a line found
 OP_SECONDS = 10.0  # of one operation: a pattern may never end, a directory may have a million entries
 OUTPUT_LIMIT = 64 << 10
+MAX_SAID = 1 << 20  # bytes of what a program that plays writes to its standard streams
 NO_PLUGIN = "-p no:recode"  # an interpreter may have it installed, and no sandbox has its code: pytest would not start
 MAX_CHANGES = 32 << 20  # bytes of changed files that are stored between turns
 _REQUEST = 64 << 20  # bytes
@@ -46,7 +48,7 @@ def main(reader: Any, writer: Any) -> None:
     """Serve requests until the pipe closes. The first carries the files."""
     os.umask(0o022)
     signal.signal(signal.SIGALRM, _too_long)
-    workspace = _Workspace()
+    workspace = _Workspace(reader, writer)
     ops = {name[3:]: getattr(workspace, name) for name in dir(workspace) if name.startswith("op_")}
     limit = 1 << 40  # the first message comes from the host alone; the disk limits its files
     while True:
@@ -91,7 +93,9 @@ class _Guard:
 
 
 class _Workspace:
-    def __init__(self) -> None:
+    def __init__(self, reader: Any, writer: Any) -> None:
+        self.wire = reader, writer
+        self.door: Optional[Door] = None
         self.tree = Tree()
         self.untouched: dict[str, Optional[tuple[int, ...]]] = {}  # the stamps of the repository's files
 
@@ -236,6 +240,62 @@ class _Workspace:
             "timed_out": done.timed_out,
             "seconds": time.monotonic() - start,
         }
+
+    def op_place(self) -> dict[str, Any]:
+        """Where a program that plays works, where it may keep files of its own, and the port of the door, which is open from now on."""
+        self.door = self.door or Door()
+        return {"work": self.tree.path, "home": os.path.realpath(os.environ["HOME"]), "port": self.door.port}
+
+    def op_play(
+        self, argv: list[str], env: dict[str, str], files: dict[str, bytes], entered: str, seconds: float
+    ) -> dict[str, Any]:
+        """Run a program that plays, with the door open. `files`: written before, by their paths in the home directory; `entered`: the path
+        of the one that is its standard input."""
+        if self.door is None:
+            raise Refusal("its place was not asked for")
+        home = Tree(os.environ["HOME"])
+        try:
+            for path, data in files.items():
+                with _Guard(path):
+                    home.write(home.parts_of(path), data)
+        finally:
+            home.close()
+        self.door.deadline = time.monotonic() + seconds
+        start = time.monotonic()
+        try:
+            done = command_runner.run(
+                ["/bin/sh", "-c", 'exec "$@" < "$0"', f"{home.path}/{entered}", *argv],
+                cwd=self.tree.path,
+                seconds=seconds,
+                output_limit=MAX_SAID,
+                env={**os.environ, "PYTEST_ADDOPTS": NO_PLUGIN, **env},
+                beside=self.door.serving(*self.wire),
+                left=self.door.seconds_left,
+            )
+        except (OSError, ValueError) as error:
+            raise Refusal(f"{argv[0]} cannot be started: {error}") from None
+        return {
+            "status": done.status,
+            "output": done.output,
+            "timed_out": done.timed_out,
+            "seconds": time.monotonic() - start,
+        }
+
+    def op_keep(self, paths: list[str]) -> dict[str, bytes]:
+        """The files at and below these paths of the home directory; refused if they have more than MAX_CHANGES bytes."""
+        files: dict[str, bytes] = {}
+        home = Tree(os.environ["HOME"])
+        room = MAX_CHANGES
+        try:
+            for path in paths:
+                with contextlib.suppress(Missing), _Guard(path):
+                    for name in home.walk(path, []):
+                        with contextlib.suppress(Missing):
+                            files[name] = home.read(name, room)
+                            room -= len(files[name])
+        finally:
+            home.close()
+        return files
 
     def op_targets(self, paths: list[str]) -> dict[str, dict[str, Any]]:
         """The contents of the targets that are plain files of at most MAX_READ bytes."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_recode.agents import Terminal
+    from pytest_recode.agents import InstalledProgram, ProgramNeeds, Terminal
     from pytest_recode.episode.assembly import Cast
     from pytest_recode.feedback.human_researcher import Ask
     from pytest_recode.models import GatewayAddress
@@ -31,8 +31,10 @@ def cast(
     """
     from pytest_recode.episode.assembly import Cast
 
+    agent = registry.agent(settings.agent)
     return Cast(
-        agent=registry.agent(settings.agent),
+        agent=agent,
+        program=None if agent.program is None else program(agent.program, settings, None),
         model=registry.model(model) if model else None,
         policy=registry.policy(policy),
         feedback_model=registry.model(settings.feedback_model) if settings.feedback_model else None,
@@ -44,6 +46,14 @@ def cast(
         sandbox=sandbox,
         replaced=replaced(settings, registry, [sandbox], formats),
     )
+
+
+def program(needs: ProgramNeeds, settings: Settings, notify: Callable[[str], None] | None) -> InstalledProgram:
+    """The program of a command-line agent. `notify`: as for `ProgramNeeds.find`. Raises `UserError`."""
+    from pytest_recode.agents.installed_programs import given_program
+
+    given = dict(text.partition("=")[::2] for text in settings.agent_paths)
+    return given_program(needs.name, given[needs.name]) if needs.name in given else needs.find(notify)
 
 
 def replaced(

@@ -143,6 +143,7 @@ def _prepare(run: Run) -> None:
         _check_hosts(run, kind)
         _check_environments(run)
         _check_image(run)
+        _check_program(run)
         if run.settings.in_flight > 1:
             from pytest_recode.plugin.run import in_flight
 
@@ -179,6 +180,23 @@ def _check_environments(run: Run) -> None:
     if needs == "interpreter" and not run.settings.validate:  # validation reports this for each task
         for line in environments.unmet_requirements(run.collected.environments, run.settings.python):
             run.notify(line)
+
+
+def _check_program(run: Run) -> None:
+    """Find the program of a command-line agent, or install it, and check that its models are the gateway's. Raises `UserError`."""
+    from pytest_recode.plugin.run.casting import program
+
+    settings = run.settings
+    needs = run.registry.agent(settings.agent).program
+    if needs is None or settings.validate:
+        return
+    for model in settings.models:
+        if not run.registry.model(model).gateway:
+            raise UserError(
+                f"--recode-agent={settings.agent} is a program that asks its model over HTTP, and {model} is played by this process: give a"
+                " model that litellm calls"
+            )
+    program(needs, settings, run.notify)
 
 
 def _check_hosts(run: Run, kind: SandboxKind) -> None:

@@ -1,0 +1,86 @@
+"""The transcript's lines of the model calls of a program, in the form of those of `recode`.
+
+Kind, and fields beside `turn` and `step`, which is the number of the call in the turn:
+
+    message   role, content, tool_calls, tool_call_id    each message that the program sends to the model, once; and its answers
+    step      planning (the text beside tool calls), actions (the names of the tools), usage, finish, thoughts
+    action    number, kind, arguments                    each tool call
+    result    number, kind, ok, text                     what the program sends the model of it, with its next call
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pytest_recode.agents import Log
+from pytest_recode.agents.prompt_texts import cut
+from pytest_recode.agents.step_log import clean, reply_fields
+from pytest_recode.agents.tools import arguments_in
+from pytest_recode.models import Message, Reply, ToolCall, Usage
+
+MAX_LOGGED = 24_000
+"""Characters of a message that the transcript keeps."""
+
+
+@dataclass(slots=True, kw_only=True)
+class CallLog:
+    """`logged`: digests of the messages that the transcript has, of all turns."""
+
+    log: Log
+    turn: int
+    logged: set[bytes]
+    steps: int = 0  # calls that were answered
+    usage: Usage = field(default_factory=Usage)
+    answers: list[str] = field(default_factory=list)  # texts and ids
+    _open: dict[str, tuple[int, str]] = field(
+        default_factory=dict
+    )  # tool calls of the last answer: number and name by id
+
+    def request(self, messages: Sequence[Message]) -> None:
+        """Log the messages that the transcript does not have. Answers were logged when they were given."""
+        for message in messages:
+            text = clean(cut(message.content, MAX_LOGGED))
+            if message.role == "assistant" or not self._is_new(message.role, text, message.tool_call_id):
+                continue
+            if message.tool_call_id in self._open:
+                number, name = self._open.pop(message.tool_call_id)
+                self._line("result", self.steps, {"number": number, "kind": name, "ok": True, "text": text})
+            self._message(replace(message, content=text), self.steps + 1)
+
+    def answer(self, reply: Reply) -> None:
+        self.steps += 1
+        self.usage += reply.usage
+        text = clean(cut(reply.text, MAX_LOGGED))
+        self._message(Message(role="assistant", content=text, tool_calls=reply.tool_calls), self.steps)
+        names = [call.name for call in reply.tool_calls]
+        parts = {"planning": text if names else "", "actions": names}
+        self._line("step", self.steps, {**parts, **reply_fields(reply)})
+        self._open = {}
+        for number, call in enumerate(reply.tool_calls, 1):
+            self._line("action", self.steps, {"number": number, "kind": call.name, "arguments": _arguments(call)})
+            self._open[call.id] = number, call.name
+        self.answers += [each for each in (reply.text.strip(), *(call.id for call in reply.tool_calls)) if each]
+
+    def _is_new(self, *parts: str) -> bool:
+        digest = hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).digest()
+        new = digest not in self.logged
+        self.logged.add(digest)
+        return new
+
+    def _message(self, message: Message, step: int) -> None:
+        calls = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in message.tool_calls]
+        fields = {"role": message.role, "content": message.content, "tool_calls": calls}
+        self._line("message", step, {**fields, "tool_call_id": message.tool_call_id})
+
+    def _line(self, kind: str, step: int, fields: Mapping[str, Any]) -> None:
+        self.log(kind, {"turn": self.turn, "step": step, **fields})
+
+
+def _arguments(call: ToolCall) -> Mapping[str, Any]:
+    try:
+        return arguments_in(call)
+    except ValueError:
+        return {"unreadable": call.arguments}

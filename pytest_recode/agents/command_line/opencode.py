@@ -1,0 +1,76 @@
+"""`opencode`: the agent of opencode.ai (opencode-ai). Speaks the dialect of OpenAI's chat completions. Verified: 1.18.33."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+from pytest_recode.agents import CommandResult
+from pytest_recode.agents.command_line import MODEL, CommandLineAgent, ProgramEnd, Session, by_status
+from pytest_recode.agents.command_line.program_player import kind_of
+from pytest_recode.agents.installed_programs import NpmProgram
+from pytest_recode.task import Files
+
+_SESSION = re.compile(r'"sessionID":"(\w+)"')
+_ALWAYS = ("run", "--pure", "--format", "json", "--auto")
+
+
+def _files(session: Session) -> Files:
+    model = f"gateway/{MODEL}"
+    config = {
+        "$schema": "https://opencode.ai/config.json",
+        "autoupdate": False,
+        "share": "disabled",
+        "model": model,
+        "small_model": model,
+        "provider": {
+            "gateway": {
+                "npm": "@ai-sdk/openai-compatible",
+                "name": "gateway",
+                "options": {"baseURL": f"{session.url}/v1", "apiKey": session.key},
+                "models": {MODEL: {"name": MODEL, "limit": {"context": 200_000, "output": 32_000}}},
+            }
+        },
+    }
+    return {"opencode.json": json.dumps(config).encode()}
+
+
+def _env(session: Session) -> Mapping[str, str]:
+    places = {f"XDG_{name.upper()}_HOME": f"{session.state}/{name}" for name in ("data", "config", "cache", "state")}
+    return places | {
+        "OPENCODE_CONFIG": f"{session.state}/opencode.json",
+        "OPENCODE_DISABLE_MODELS_FETCH": "1",
+        "OPENCODE_DISABLE_AUTOUPDATE": "1",
+    }
+
+
+def _ended(result: CommandResult) -> ProgramEnd:
+    named = _SESSION.search(result.output)
+    return ProgramEnd(problem=by_status(result).problem, session=named[1] if named else "")
+
+
+PROGRAM = NpmProgram(
+    version="1.18.33",
+    packages={
+        "x86_64": {
+            "opencode-linux-x64": (
+                "1.18.33",
+                "sha512-q/t/3p2CTxOT9y2kvjesb/LZab2+1eqlhhWA02Be6mjTtmYtNBcBsrI5yDo4Fw7ZSPBW2oyMIGMNRqiKQjiAWw==",
+            )
+        }
+    },
+    executables={"x86_64": "node_modules/opencode-linux-x64/bin/opencode"},
+)
+
+AGENT = CommandLineAgent(
+    name="opencode",
+    source=PROGRAM,
+    first=lambda session: (session.executable, *_ALWAYS, "--title", "task"),
+    later=lambda session: (session.executable, *_ALWAYS, "-s", session.id),
+    env=_env,
+    files=_files,
+    session=("data/opencode",),
+    ended=_ended,
+)
+KIND = kind_of(AGENT)

@@ -1,0 +1,201 @@
+"""Plays a command-line agent: one process a turn, in one session, whose model calls are recorded as steps.
+
+Beside the lines of `call_log.py`, it writes one of its own (fields beside `turn`, `step`, which is 0):
+
+    program   status, seconds, stopped, output    how the process of the turn ended; `stopped` as in Move
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import uuid
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pytest_recode.agents import AgentContext, AgentKind, InstalledProgram, ProgramNeeds, Refused, Workspace
+from pytest_recode.agents.command_line import STATE, CommandLineAgent, Session, last_line
+from pytest_recode.agents.command_line.call_log import CallLog
+from pytest_recode.agents.command_line.turn_calls import TurnCalls
+from pytest_recode.agents.door_requests import Playing, SandboxPlace
+from pytest_recode.agents.installed_programs import program
+from pytest_recode.agents.prompt_texts import ROLE, brief_text, cut, feedback_text
+from pytest_recode.agents.step_log import clean
+from pytest_recode.agents.workspace import SandboxWorkspace
+from pytest_recode.episode import Feedback, Move
+from pytest_recode.faults import AgentError, SandboxError, UserError
+from pytest_recode.models import Relaying
+from pytest_recode.records.checkpoint import typed_field
+from pytest_recode.task import Brief, Files
+
+RULES = """\
+Rules:
+- Work in the current directory, {work}. Only the targets are handed in: as they are when you end your turn.
+- Follow signatures, shapes, dtypes, units and edge cases of the instruction exactly; the paper says what the method is.
+- Nobody answers questions. Decide, write the code, and end your turn with a short summary of what you did.
+- There is no network."""
+AGAIN = "Your turn was judged, and did not pass all hidden tests. Change the targets in {work}, then end your turn."
+CUT_OFF = {
+    "": "",
+    "time": "Your last turn was ended because its time was up. ",
+    "steps": "Your last turn was ended because it had no model call left. ",
+}
+LIMIT_EXCEEDED = "Your last turn was ended because it exceeded a limit of its sandbox. "
+STEPS = 100
+"""Model calls of a turn, unless the user says otherwise."""
+MAX_OUTPUT = 24_000
+"""Characters of the program's output that the transcript keeps."""
+PROMPT_FILE = f"{STATE}/prompt.txt"
+_KILLED = re.compile(r"\[killed: (.*)\]\s*\Z")
+
+
+@dataclass(slots=True, kw_only=True)
+class ProgramPlayer:
+    """`laid`: files of the session that are to be laid into a new workspace. `stored`: those after the last turn; None: they are too large.
+
+    `answers`: texts and ids of the model's answers in the last turn, of which the next one must repeat one. `stopped`: as in Move.
+    """
+
+    agent: CommandLineAgent
+    executable: Path
+    context: AgentContext
+    model: Relaying
+    turn: int = 0
+    session: str = ""
+    stopped: str = ""
+    laid: Files = field(default_factory=dict)
+    stored: Files | None = field(default_factory=dict)
+    answers: frozenset[str] = frozenset()
+    logged: set[bytes] = field(default_factory=set)  # digests of messages that the transcript has
+
+    def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
+        """One process. Raises `AgentError` if it fails, or has started another session."""
+        if not isinstance(workspace, SandboxWorkspace):
+            raise SandboxError(f"agent {self.agent.name} plays in a workspace of a sandbox only")
+        self.turn += 1
+        place = workspace.place()
+        prompt = self._prompt(brief, feedback, place)
+        log = CallLog(log=self.context.log, turn=self.turn, logged=self.logged)
+        calls = TurnCalls(
+            model=self.model,
+            log=log,
+            most=self.context.steps,
+            prompt=prompt,
+            earlier=self.answers,
+            fault=partial(self._fault, "session-lost: its request does not have the conversation of the turns before"),
+        )
+        result = workspace.play(self._playing(brief, place, prompt, calls.key), calls.serve)
+        end = self.agent.ended(result)
+        killed = _KILLED.search(result.output)
+        self.stopped = calls.stopped or ("time" if result.timed_out else killed[1] if killed else "")
+        output = clean(cut(result.output, MAX_OUTPUT))
+        how = {"status": result.status, "seconds": round(result.seconds, 3), "stopped": self.stopped}
+        self.context.log("program", {"turn": self.turn, "step": 0, **how, "output": output})
+        if not log.steps and not self.stopped:
+            raise self._fault(f"it made no model call ({end.problem or last_line(result.output)})")
+        if end.problem and not self.stopped:
+            raise self._fault(end.problem)
+        self.session = self.session or end.session
+        self.answers = frozenset(log.answers) or self.answers
+        self.stored = self._stored(workspace)
+        return Move(steps=log.steps, submitted=not self.stopped, stopped=self.stopped, usage=log.usage)
+
+    def state(self) -> Mapping[str, Any]:
+        files = None if self.stored is None else {path: _packed(data) for path, data in self.stored.items()}
+        fields = {"turn": self.turn, "session": self.session, "stopped": self.stopped, "answers": sorted(self.answers)}
+        return {**fields, "files": files}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.turn, self.session = typed_field(state, "turn", int), typed_field(state, "session", str)
+        self.answers = frozenset(typed_field(state, "answers", list))
+        self.stopped = typed_field(state, "stopped", str)
+        if state.get("files") is None:
+            raise ValueError("its session was too large to be stored")
+        self.stored = {path: _unpacked(text) for path, text in typed_field(state, "files", dict).items()}
+        self.laid = self.stored
+
+    def _playing(self, brief: Brief, place: SandboxPlace, prompt: str, key: str) -> Playing:
+        command = self.agent.first if self.turn == 1 else self.agent.later
+        assert command is not None, "refused before anything was spent"
+        self.session = self.session or str(uuid.uuid4())
+        session = Session(
+            executable=str(self.executable),
+            id=self.session,
+            url=f"http://127.0.0.1:{place.port}",
+            key=key,
+            home=place.home,
+            work=place.work,
+            targets=tuple(brief.targets),
+        )
+        files = {**self.laid, **self.agent.files(session)}
+        self.laid = {}
+        return Playing(
+            argv=tuple(command(session)),
+            env=self.agent.env(session),
+            files={f"{STATE}/{path}": data for path, data in files.items()} | {PROMPT_FILE: prompt.encode()},
+            entered=PROMPT_FILE,
+            seconds=self.context.agent_seconds,
+        )
+
+    def _prompt(self, brief: Brief, feedback: Feedback | None, place: SandboxPlace) -> str:
+        if self.turn == 1:
+            return clean("\n\n".join([ROLE, RULES.format(work=place.work), brief_text(brief, workspace=True)]))
+        again = CUT_OFF.get(self.stopped, LIMIT_EXCEEDED) + AGAIN.format(work=place.work)
+        return clean(f"{feedback_text(brief, feedback)}\n\n{again}")
+
+    def _stored(self, workspace: SandboxWorkspace) -> Files | None:
+        try:
+            files = workspace.keep([f"{STATE}/{path}" for path in self.agent.session])
+        except Refused:
+            return None
+        return {path.removeprefix(f"{STATE}/"): data for path, data in files.items()}
+
+    def _fault(self, why: str) -> AgentError:
+        return AgentError(f"agent {self.agent.name}, turn {self.turn}: {why}")
+
+
+def kind_of(agent: CommandLineAgent) -> AgentKind:
+    """How the agent is registered."""
+    return AgentKind(
+        make=partial(_make, agent),
+        program=ProgramNeeds(
+            name=agent.name,
+            find=partial(_find, agent),
+            memory_mb=agent.memory_mb,
+            disk_mb=agent.disk_mb,
+            processes=agent.processes,
+        ),
+        concurrent=True,
+        defaults={"steps": STEPS},
+        fixes={"memory_threshold": None, "memory_keep": None, "search_model": None},
+    )
+
+
+def _find(agent: CommandLineAgent, notify: Callable[[str], None] | None) -> InstalledProgram:
+    if agent.source is None:
+        raise UserError(f"agent {agent.name}: there is no pinned version: give --recode-agent-path={agent.name}=PATH")
+    return program(agent.name, agent.source, notify)
+
+
+def _make(agent: CommandLineAgent, context: AgentContext) -> ProgramPlayer:
+    if not isinstance(context.model, Relaying):
+        raise UserError(f"agent {agent.name} needs a model that the run's gateway calls: give one with --recode-model")
+    if context.program is None:
+        raise UserError(f"agent {agent.name}: its program was not found")
+    if agent.later is None and context.turns > 1:
+        raise UserError(
+            f"agent {agent.name} cannot continue a session, and so takes no feedback: use --recode-turns=1 or --recode-feedback=none"
+        )
+    return ProgramPlayer(agent=agent, executable=context.program.executable, context=context, model=context.model)
+
+
+def _packed(data: bytes) -> str:
+    return base64.b64encode(zlib.compress(data)).decode()
+
+
+def _unpacked(text: str) -> bytes:
+    return zlib.decompress(base64.b64decode(text))

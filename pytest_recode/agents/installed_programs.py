@@ -1,0 +1,167 @@
+"""The programs of command-line agents on this machine: a path that the user gives, or a pinned version, installed once for this user.
+
+In the controlling process, before anything is spent; workers find what it installed. npm and pip are asked as the user configured them,
+and verify what they get by the hashes here. Nothing is installed in a sandbox.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_recode.agents import InstalledProgram
+from pytest_recode.faults import UserError
+
+COMPLETE = ".complete"
+"""A file of an installation, written last."""
+_LONGEST = 1800.0
+"""Seconds of an installation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NpmProgram:
+    """Packages of npm that need no others. `packages`: by the machine (as `platform.machine()`), the name, version and integrity of each,
+    as in npm's lock file; `executables`: by the machine, relative to the installation. `needs`: a program of the system that runs it."""
+
+    version: str
+    packages: Mapping[str, Mapping[str, tuple[str, str]]]
+    executables: Mapping[str, str]
+    needs: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipProgram:
+    """A package of pip, in a virtual environment of its own. `sha256`: of its wheel; its dependencies are those that pip chooses."""
+
+    version: str
+    package: str
+    sha256: str
+    executable: str
+
+
+Source = NpmProgram | PipProgram
+
+
+def cache() -> Path:
+    """Where programs are installed: `pytest-recode/agents` in the user's cache directory."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pytest-recode" / "agents"
+
+
+def given_program(name: str, path: str) -> InstalledProgram:
+    """The program at a path of the user. Raises `UserError`."""
+    executable = Path(path).expanduser()
+    found = shutil.which(path) if "/" not in path else None
+    executable = Path(found or executable).resolve()
+    if not executable.is_file() or not os.access(executable, os.X_OK):
+        raise UserError(f"agent {name}: {path} is no executable file: give the path of its program")
+    return InstalledProgram(directory=executable.parent, executable=executable)
+
+
+def program(name: str, source: Source, notify: Callable[[str], None] | None) -> InstalledProgram:
+    """The pinned version of a program. `notify` is called with a line before it is installed; None: it is not installed here.
+
+    Raises `UserError` with one line if it cannot be had.
+    """
+    place = cache() / f"{name}-{source.version}"
+    executable = place / _executable(name, source)
+    if not (place / COMPLETE).exists():
+        if notify is None:
+            raise UserError(f"agent {name}: {place} is gone: start the run again to install it")
+        with _locked(place):
+            if not (place / COMPLETE).exists():
+                notify(f"installing {name} {source.version} in {place}, once for this user")
+                _install(name, source, place)
+    if not os.access(executable, os.X_OK):
+        raise UserError(f"agent {name}: {executable} is missing: remove {place}, and it is installed again")
+    return InstalledProgram(directory=place, executable=executable, version=source.version)
+
+
+def _executable(name: str, source: Source) -> str:
+    if isinstance(source, PipProgram):
+        return source.executable
+    machine = platform.machine()
+    if sys.platform != "linux" or machine not in source.executables:
+        known = ", ".join(f"linux {name_of_machine}" for name_of_machine in source.executables)
+        raise UserError(
+            f"agent {name}: there is a pinned version for {known}, and this is {sys.platform} {machine}: give the path of its program with"
+            f" --recode-agent-path={name}=PATH"
+        )
+    return source.executables[machine]
+
+
+def _install(name: str, source: Source, place: Path) -> None:
+    """Install where it stays: a virtual environment cannot be moved. What an interrupted installation left is removed first."""
+    if place.exists():
+        shutil.rmtree(place)
+    place.mkdir()
+    if isinstance(source, NpmProgram):
+        _by_npm(name, source.packages[platform.machine()], place)
+    else:
+        _by_pip(name, source, place)
+    (place / COMPLETE).touch()
+
+
+def _by_npm(name: str, packages: Mapping[str, tuple[str, str]], where: Path) -> None:
+    """By a lock file of ours: npm refuses a package with another hash."""
+    dependencies = {package: version for package, (version, _) in packages.items()}
+    own = {"name": name, "version": "0.0.0", "dependencies": dependencies}
+    locked = {
+        f"node_modules/{package}": {"version": version, "integrity": integrity}
+        for package, (version, integrity) in packages.items()
+    }
+    lock = {**own, "lockfileVersion": 3, "requires": True, "packages": {"": own, **locked}}
+    (where / "package.json").write_text(json.dumps({**own, "private": True}))
+    (where / "package-lock.json").write_text(json.dumps(lock))
+    _run(name, ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"], where)
+
+
+def _by_pip(name: str, source: PipProgram, where: Path) -> None:
+    """The package by its hash, then what it needs."""
+    _run(name, [sys.executable, "-m", "venv", "--copies", "."], where)
+    pinned = where / "pinned.txt"
+    pinned.write_text(f"{source.package}=={source.version} --hash=sha256:{source.sha256}\n")
+    pip = ["bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    _run(name, [*pip, "--no-deps", "--require-hashes", "-r", "pinned.txt"], where)
+    _run(name, [*pip, f"{source.package}=={source.version}"], where)
+
+
+def _run(name: str, command: list[str], where: Path) -> None:
+    by_path = f"or give the path of its program with --recode-agent-path={name}=PATH"
+    try:
+        done = subprocess.run(
+            command, cwd=where, capture_output=True, text=True, timeout=_LONGEST, check=False, stdin=subprocess.DEVNULL
+        )
+    except FileNotFoundError:
+        raise UserError(
+            f"agent {name}: it is installed by {command[0]}, which is not on PATH: install it, {by_path}"
+        ) from None
+    except subprocess.TimeoutExpired:
+        raise UserError(
+            f"agent {name}: {command[0]} did not install it within {_LONGEST:.0f} s: try again, {by_path}"
+        ) from None
+    if done.returncode:
+        lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+        reason = next(
+            (line for line in lines if "ntegrity" in line or "hash" in line.lower()), lines[-1] if lines else ""
+        )
+        raise UserError(
+            f"agent {name}: {' '.join(command[:2])} failed in {where}: {reason[:400]}; try again, {by_path}"
+        )
+
+
+@contextmanager
+def _locked(place: Path) -> Iterator[None]:
+    """One process installs, the others wait for it."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with place.with_name(f"{place.name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,43 @@
+"""Real command-line agents, installed once on this machine as a user's run installs them, against a scripted model."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_recode.agents import InstalledProgram
+from pytest_recode.agents.command_line import claude_code, codex, opencode
+from pytest_recode.agents.installed_programs import program
+from tests.chat_server import chat_server as chat_server
+from tests.plugin.conftest import agents as agents
+from tests.plugin.conftest import make_task as make_task
+from tests.plugin.conftest import recode as recode
+from tests.plugin.conftest import results as results
+
+AGENTS = {each.AGENT.name: each.AGENT for each in (claude_code, codex, opencode)}
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+"""Before pytester gives each test a home directory of its own."""
+
+
+@pytest.fixture(autouse=True)
+def _as_a_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(CACHE))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-user")
+
+
+@pytest.fixture
+def installed() -> Callable[[str], InstalledProgram]:
+    """The pinned version of an agent; the first test that needs it installs it."""
+
+    def find(name: str) -> InstalledProgram:
+        if shutil.which("npm") is None:
+            pytest.skip("npm, which installs the agents, is not on PATH")
+        source = AGENTS[name].source
+        assert source is not None
+        return program(name, source, print)
+
+    return find

@@ -1,0 +1,60 @@
+"""Real command-line agents play whole episodes: three turns in one session, with feedback that rises, without a network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_recode.agents import InstalledProgram
+from pytest_recode.records.transcript_turns import read_episode
+from tests.chat_server import ChatServer
+
+from .conftest import AGENTS
+from .scripted import DONE, solved_in
+
+Run = Callable[..., pytest.RunResult]
+MakeTask = Callable[..., Path]
+Results = Callable[..., list[dict[str, Any]]]
+Installed = Callable[[str], InstalledProgram]
+
+MODEL = "--recode-model=openai/local"
+
+
+def texts(body: Mapping[str, Any]) -> str:
+    return json.dumps(body["messages"])
+
+
+@pytest.mark.parametrize("sandbox", ["bubblewrap", pytest.param("docker", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", AGENTS)
+def test_an_agent_is_solved_in_its_third_turn(
+    name: str,
+    sandbox: str,
+    installed: Installed,
+    make_task: MakeTask,
+    recode: Run,
+    results: Results,
+    pytester: pytest.Pytester,
+) -> None:
+    version = installed(name).version
+    make_task("a")
+    with ChatServer(solved_in(3)) as server:
+        agent = (f"--recode-agent={name}", MODEL, f"--recode-api-base={server.url}", "--recode-out=out")
+        result = recode("-v", *agent, sandbox=sandbox)
+    result.assert_outcomes(passed=1)
+    (record,) = results()
+    assert [turn["passed"] for turn in record["turns"]] == [1, 1, 2]
+    assert [turn["steps"] for turn in record["turns"]] == [2, 2, 2]
+    assert record["usage"]["prompt_tokens"] == 11 * len(server.requests) == 66
+    assert (record["agent"], record["agent_version"]) == (name, version)
+    last = texts(server.requests[-1].body)
+    assert last.count(DONE) == 2, "the last request has the answers of both turns before"
+    assert last.count("Feedback on turn 1, level L0") == last.count("Feedback on turn 2, level L1") == 1
+    episode = read_episode(pytester.path / "out" / record["transcript"])
+    for turn in episode.turns:
+        (action,) = turn.steps[0].actions
+        assert "answer.py" in json.dumps(action.arguments)
+        assert action.ok
