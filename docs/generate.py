@@ -192,15 +192,16 @@ def _columns() -> str:
     for found in _report_tables():
         rows = [(f"`{each['key']}`", each["head"], _KINDS[each["kind"]]) for each in found["columns"]]
         blocks.append(f"## {found['name']}\n\n{found['title']}.\n\n" + _table(("key", "head", "values"), rows))
-    columns, lines_only = summary_tables.COLUMNS, summary_tables.LINES_ONLY
-    heads = ", ".join(f"`{head}`" for head in columns if head != lines_only)
-    replay_heads = ", ".join(f"`{head}`" for head in summary_tables.REPLAY_COLUMNS)
+    lines_only, agents_only = summary_tables.LINES_ONLY, summary_tables.AGENTS_ONLY
+    heads = ", ".join(f"`{head}`" for head in summary_tables.COLUMNS if head not in (lines_only, agents_only))
+    replay_heads = ", ".join(f"`{head}`" for head in summary_tables.REPLAY_COLUMNS if head != agents_only)
     return _page(
         "Columns of summary and report",
         "For people who look up a column of a table, or a key of `pytest-recode report --format csv` or `json`. [Metrics](metrics.md) has\n"
         "the formulas, [Reports](report.md) the options. A report has only the tables for which the runs have data, and omits columns in which\n"
         "all rows have the same value. Numbers in a key or a head (`pass_at_2`, `turn_1`) are examples.",
-        f"The summary at the end of a run has {heads}, and `{lines_only}` for tasks with counted lines. A replay has {replay_heads}. "
+        f"The summary at the end of a run has {heads}, `{lines_only}` for tasks with counted lines, and `{agents_only}` if there are several. "
+        f"A replay has {replay_heads}. "
         "[Concepts](../explanation/concepts.md#what-the-summarys-columns-say) explains them.",
         *blocks,
     )

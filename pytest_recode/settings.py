@@ -119,13 +119,14 @@ _of_validation = partial(_option, group="validation of tasks")
 class Settings:
     """The checked options of one run. Counts are at least 1, money is in US dollars, `fail_under` is in per cent.
 
-    `explicit`: the fields that the user set. A format or an agent may have other defaults for the rest.
+    `explicit`: the fields that the user set. A format or an agent may have other defaults for the rest. An episode's settings are those of
+    its run with these defaults and one agent.
     """
 
     models: tuple[str, ...] = _basic("model", "texts", (), field="models", metavar="NAME", recorded="model", excluded_by=("validate",), help="Model to attempt the tasks with (repeatable): any model that litellm lists, such as claude-opus-5-5, any other one with its provider, or the offline sim/novice, sim/graduate, sim/expert. Without it, no model is called and the tasks are skipped.")
     feedbacks: tuple[str, ...] = _basic("feedback", "texts", ("escalate",), field="feedbacks", metavar="POLICY", recorded="feedback", excluded_by=("validate",), help="Level of the feedback after a failed turn (repeatable): L0 … L4, escalate[:start=,max=,patience=], adaptive[:start=,max=], none.")
-    agent: str = _basic("agent", "text", "recode", metavar="NAME", recorded="agent", stored=True, excluded_by=("validate", "replay-feedback"), help="Agent that works on the task: recode, recode-h, one-shot, reference, noop, person (you, with your own editor: docs/how-to/solve-a-task-yourself.md), or package.module:Name.")
-    attempts: int = _basic("attempts", "count", 1, metavar="N", recorded="attempt", excluded_by=("validate", "replay-feedback"), help="Episodes per task, model and policy.")
+    agents: tuple[str, ...] = _basic("agent", "texts", ("recode",), field="agents", metavar="NAME", recorded="agent", stored=True, excluded_by=("validate", "replay-feedback"), help="Agent that works on the task (repeatable): recode, recode-h, one-shot, reference, noop, person (you, with your own editor: docs/how-to/solve-a-task-yourself.md), or package.module:Name.")
+    attempts: int = _basic("attempts", "count", 1, metavar="N", recorded="attempt", excluded_by=("validate", "replay-feedback"), help="Episodes per task, agent, model and policy.")
     turns: int = _basic("turns", "count", 10, metavar="N", stored=True, excluded_by=("validate", "replay-feedback"), help="Maximum number of turns of an episode. Each turn ends with a grading.")
     sandbox: str = _basic("sandbox", "text", "auto", metavar="KIND", recorded="sandbox", help="Where code runs: docker, bubblewrap, process (limits, but no isolation), or auto (the best that is available).")
     max_cost: float | None = _basic("max-cost", "budgets", None, metavar="USD or MODEL=USD", recorded=None, excluded_by=("validate",), help="Start no model call once the whole run, or the calls of one model, have cost this much in all workers together (repeatable). A call reserves the most that it can cost, so that the limit is exceeded by less than one call.")
@@ -176,6 +177,12 @@ class Settings:
     watch: bool = _of_validation("watch", "flag", False, recorded=None, needs="validate", help="With --recode-validate: validate again whenever a file of a task changes, until Ctrl-C. Needs the extra watch.")
     explicit: frozenset[str] = frozenset()
 # fmt: on
+
+    @property
+    def agent(self) -> str:
+        """The agent of an episode, in its settings. Those of a run may have several agents, with settings of their own."""
+        [agent] = self.agents
+        return agent
 
 
 def decided_at_end(settings: Settings) -> bool:

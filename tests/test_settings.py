@@ -44,5 +44,5 @@ def test_recorded_settings_are_one_list() -> None:
         == set(SettingsRecord.__annotations__)
         == set(SCHEMA["properties"]["settings"]["properties"])
     )
-    assert set(FROM_STORED_RUN) - {"agent", "paper"} <= set(setup(Settings()))
+    assert set(FROM_STORED_RUN) - {"agents", "paper"} <= set(setup(Settings()))
     assert set(setup(Settings())) >= NOT_COMPARED

@@ -149,7 +149,7 @@ def _prompt(task: Task, task_format: Format, agent: str, protocol: str) -> str:
     if protocol not in ("text", "tools"):
         raise UserError(f"--protocol={protocol}: is unknown; choose text or tools")
     kind, parts = agents[agent], task.load()
-    defaults = for_format(Settings(agent=agent), {**kind.defaults, **task_format.defaults})
+    defaults = for_format(Settings(agents=(agent,)), {**kind.defaults, **task_format.defaults})
     settings = as_played(replace(defaults, **kind.fixes))
     prompts = {
         name: first_prompt(task, parts, kind, settings, native_tools=name == "tools") for name in ("text", "tools")

@@ -107,7 +107,7 @@ def _of_episode(run: Path, path: Path) -> Iterator[Replay]:
 
 
 def _stored_settings(facts: EpisodeFacts) -> dict[str, Any]:
-    return {**facts["settings"], "agent": facts["agent"], "paper": facts["paper"]}
+    return {**facts["settings"], "agents": (facts["agent"],), "paper": facts["paper"]}
 
 
 def _passed(turn: Turn) -> float:

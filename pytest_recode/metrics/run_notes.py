@@ -45,14 +45,15 @@ def unmerged(run: Path) -> tuple[str, ...]:
 
 
 def interrupted(path: Path, ended: Collection[Attempt]) -> list[str]:
-    """Note the episodes of the run at `path` that started and have no record, per model and feedback.
+    """Note the episodes of the run at `path` that started and have no record, per agent, model and feedback.
 
     During the run, they are in progress and not interrupted.
     """
     cut = unended(path.parent, ended)
     if not cut:
         return []
-    rows = Counter(f"{begun.get('model') or begun.get('agent')} {begun.get('feedback')}" for begun in cut)
+    several = len({begun.get("agent") for begun in cut}) > 1
+    rows = Counter(f"{_who(begun, names_agent=several)} {begun.get('feedback')}" for begun in cut)
     counts = ", ".join(f"{count} of {row}" for row, count in rows.items())
     if in_progress(path.parent):
         return [f"{path.parent}: the run has not ended; episodes in progress, not counted here: {len(cut)} ({counts})"]
@@ -60,3 +61,8 @@ def interrupted(path: Path, ended: Collection[Attempt]) -> list[str]:
         f"{path.parent}: interrupted episodes, not counted here: {len(cut)} ({counts}); the run's command with --recode-resume"
         " completes them"
     ]
+
+
+def _who(begun: Mapping[str, Any], *, names_agent: bool) -> str:
+    model, agent = begun.get("model"), begun.get("agent")
+    return f"{model} ({agent})" if model and names_agent else f"{model or agent}"

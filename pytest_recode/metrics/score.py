@@ -18,7 +18,7 @@ from pytest_recode.records.episode_summary import EpisodeSummary
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """The numbers of one model with one policy. Errors are episodes without a verdict, and in no share."""
+    """The numbers of one agent and model with one policy. Errors are episodes without a verdict, and in no share."""
 
     row: Row
     episodes: Episodes
@@ -26,7 +26,7 @@ class Score:
 
 
 def scores(summaries: Iterable[EpisodeSummary]) -> tuple[Score, ...]:
-    """A Score per model, policy, presence of the paper and format of the tasks, in the order in which they first occur.
+    """A Score per agent, model, policy, presence of the paper and format of the tasks, in the order in which they first occur.
 
     Tokens and costs of errors are included, because they were paid.
     """
@@ -44,7 +44,7 @@ def row_of(summary: EpisodeSummary) -> Row:
     return Row(
         source="",
         model=summary["model"] or summary["agent"],
-        agent="",
+        agent=summary["agent"],
         feedback=summary["feedback"],
         paper=summary["paper"],
         format=summary["format"],

@@ -15,7 +15,7 @@ import pytest
 from pytest_recode.plugin import options
 
 MARKER = (
-    "recode(task, domain, difficulty, subset, format, model, feedback, attempt, and further values from the task's format): "
+    "recode(task, domain, difficulty, subset, format, agent, model, feedback, attempt, and further values from the task's format): "
     "an episode of a research-code task; "
     "select with -m recode or -m \"recode(domain='nlp')\""
 )

@@ -40,7 +40,32 @@ class FormatSettings(TypedDict):
     attempts: Number
     feedback: list[str]
     paper: list[bool]  # with the paper, without it, or both
-    others: Mapping[str, Any]  # by the name of the option
+    others: Mapping[str, Any]  # by the name of the option; with several agents as `joined` makes it
+
+
+def joined(by_agent: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The `others` of several agents as one. `agent` is the sorted list of the agents, and a value that is not the same for all of them has the
+    value of each by its name. That of one agent is unchanged."""
+    first, *rest = by_agent.values()
+    if not rest:
+        return first
+    values: dict[str, Any] = {"agent": sorted(by_agent)}
+    for key in first:
+        each = {agent: others.get(key) for agent, others in by_agent.items()}
+        values.setdefault(key, each if any(value != first[key] for value in each.values()) else first[key])
+    return values
+
+
+def _by_agent(others: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The reverse of `joined`."""
+    agents = others["agent"] if isinstance(others["agent"], list) else [others["agent"]]
+    return {
+        agent: {
+            key: agent if key == "agent" else value[agent] if isinstance(value, Mapping) else value
+            for key, value in others.items()
+        }
+        for agent in agents
+    }
 
 
 class ShardFile(TypedDict):
@@ -127,7 +152,7 @@ def _added(formats: Mapping[str, FormatSettings], name: str, now: FormatSettings
         "attempts": max(then["attempts"], now["attempts"]),
         "feedback": _both(then["feedback"], now["feedback"]),
         "paper": _both(then["paper"], now["paper"]),
-        "others": then["others"],
+        "others": joined({**_by_agent(now["others"]), **_by_agent(then["others"])}),
     }
 
 

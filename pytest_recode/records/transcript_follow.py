@@ -27,6 +27,7 @@ class Progress:
 
     task: str = ""
     model: str = ""
+    names_agent: bool = False  # in `model`, behind the model
     policy: str = ""
     turn: int = 1
     turns: int = 0
@@ -52,13 +53,14 @@ _WAITS = {b"action": SANDBOX, b"result": SANDBOX, b"grading": TESTS, b"retry": R
 
 
 class Follower:
-    """Follows the transcript of one episode in the directory of a run."""
+    """Follows the transcript of one episode in the directory of a run. `names_agent`: whether the run has several agents."""
 
-    def __init__(self, out: Path, nodeid: str) -> None:
+    def __init__(self, out: Path, nodeid: str, *, names_agent: bool = False) -> None:
         manifest, _, item = nodeid.partition("::")
         of_item = item.partition("[")[0].rpartition("/")[0]  # a manifest of several tasks has their names in its items
         self.progress = Progress(task=of_item or Path(manifest).parent.name)
         self._path = out / TRANSCRIPTS / name(nodeid)
+        self.progress.names_agent = names_agent
         self._offset = 0
         self._rest = b""
 
@@ -100,7 +102,8 @@ class Follower:
 
 def _begun(now: Progress, line: Mapping[str, Any]) -> None:
     now.task, now.policy = str(line["task"]), str(line["feedback"])
-    now.model = str(line["model"] or f"agent {line['agent']}")
+    agent = f" ({line['agent']})" if now.names_agent else ""
+    now.model = f"{line['model']}{agent}" if line["model"] else f"agent {line['agent']}"
     now.turns = int(line["settings"]["turns"])
     now.since = float(line["time"])
 

@@ -15,7 +15,7 @@ from pytest_recode.metrics.score import Score
 from pytest_recode.records.episode_summary import EpisodeSummary
 from pytest_recode.records.record import cause, main_line
 from pytest_recode.render import gate_lines as gate_lines
-from pytest_recode.render.summary_tables import COLUMNS, LINES_ONLY
+from pytest_recode.render.summary_tables import COLUMNS, heads
 from pytest_recode.render.words import error_kind_text, plural, unparsed
 from pytest_recode.verdict import legible
 
@@ -89,9 +89,9 @@ def _counts(records: Sequence[EpisodeSummary], planned: int) -> str:
 def _scores(scores: Sequence[Score]) -> Iterator[str]:
     if not scores:
         return
-    heads = [head for head in COLUMNS if head != LINES_ONLY or any(score.scaled is not None for score in scores)]
-    rows = [[text(COLUMNS[head](score)) for head in heads] for score in scores]
-    yield _table(["tasks", *heads], [[text(score.row.format), *row] for score, row in zip(scores, rows, strict=True)])
+    shown = heads(scores)
+    rows = [[text(COLUMNS[head](score)) for head in shown] for score in scores]
+    yield _table(["tasks", *shown], [[text(score.row.format), *row] for score, row in zip(scores, rows, strict=True)])
     if any(score.row.simulated for score in scores):
         yield "\\* simulated: an offline model, which says nothing about a real one"
 

@@ -206,7 +206,7 @@ _FREE: tuple[dict[str, Any], ...] = (
     {**_SAME, "feedback": ""},
     {**_SAME, "paper": True},
     {**_SAME, "settings": ()},
-    {**_SAME, "agent": ""},
+    {**_SAME, "agent": "", "settings": ()},  # an agent fixes some settings
 )
 """The single differences of two rows with equal other values."""
 

@@ -42,10 +42,12 @@ def _tasks(rows: Rows) -> Table:
 
 
 def _flat(shares: list[TaskShares]) -> Iterator[str]:
-    """For each model, the tasks on which its policies had the same result."""
-    models = dict.fromkeys(one.row.model for one in shares)
-    for model in models:
-        flat = [one.task for one in shares if one.row.model == model and one.flat]
-        several = sum(one.row.model == model and len(one.solved) > 1 for one in shares)
+    """For each model, and each agent if there are several, the tasks on which its policies had the same result."""
+    models = dict.fromkeys((one.row.model, one.row.agent) for one in shares)
+    for model, agent in models:
+        of_both = [one for one in shares if (one.row.model, one.row.agent) == (model, agent)]
+        flat = [one.task for one in of_both if one.flat]
+        several = sum(len(one.solved) > 1 for one in of_both)
+        name = model if sum(model == each for each, _ in models) == 1 else f"{model} ({agent})"
         if flat:
-            yield f"the policies make no difference to {model} on {len(flat)} of {several} tasks: {some_of(flat, 5)}"
+            yield f"the policies make no difference to {name} on {len(flat)} of {several} tasks: {some_of(flat, 5)}"

@@ -14,6 +14,7 @@ from pytest_recode.wording import dollars
 
 COLUMNS: Mapping[str, Callable[[Score], str]] = {
     "model": lambda score: _name(score),
+    "agent": lambda score: score.row.agent,
     "feedback": lambda score: score.row.feedback,
     "solved": lambda score: f"{score.episodes.solved}/{score.episodes.played}",
     "%": lambda score: _percent(score.episodes.share if score.episodes.played else None),
@@ -32,8 +33,15 @@ COLUMNS: Mapping[str, Callable[[Score], str]] = {
 LINES_ONLY = "scaled %"
 """The column that is omitted unless a task counts code lines."""
 
+AGENTS_ONLY = "agent"
+"""The column that is omitted unless a benchmark has episodes of several agents."""
+
+_TEXTS = ("model", "agent", "feedback")
+"""Columns of text, which stand to the left."""
+
 REPLAY_COLUMNS: Mapping[str, Callable[[Replayed], str]] = {
     "model": lambda replayed: _name(replayed.score),
+    "agent": lambda replayed: replayed.score.row.agent,
     "feedback": lambda replayed: replayed.score.row.feedback,
     "turns": lambda replayed: str(replayed.score.episodes.played),
     "solved": lambda replayed: str(replayed.score.episodes.solved),
@@ -47,19 +55,31 @@ REPLAY_COLUMNS: Mapping[str, Callable[[Replayed], str]] = {
 """Columns of the summary of a run that replays stored turns."""
 
 
+def heads(scores: Sequence[Score]) -> list[str]:
+    """The columns that these rows need."""
+    omitted = {LINES_ONLY} if all(score.scaled is None for score in scores) else set()
+    omitted |= set() if _several_agents(scores) else {AGENTS_ONLY}
+    return [head for head in COLUMNS if head not in omitted]
+
+
+def _several_agents(scores: Sequence[Score]) -> bool:
+    agents = {(score.row.format, score.row.agent) for score in scores}
+    return len(agents) > len({task_format for task_format, _ in agents})
+
+
 def summary(scores: Sequence[Score]) -> list[str]:
     """Lines without trailing newlines. With several benchmarks, each has its own rows."""
     if len({score.row.format for score in scores}) > 1:
         scores = [
             replace(score, row=replace(score.row, model=f"{score.row.model} [{score.row.format}]")) for score in scores
         ]
-    counts_lines = any(score.scaled is not None for score in scores)
-    heads = [head for head in COLUMNS if counts_lines or head != LINES_ONLY]
-    lines = table([heads, *([COLUMNS[head](score) for head in heads] for score in scores)])
+    shown = heads(scores)
+    texts = [head for head in shown if head in _TEXTS]
+    lines = table([shown, *([COLUMNS[head](score) for head in shown] for score in scores)], texts=len(texts))
     turns = max((score.episodes.turns for score in scores), default=0)
     if turns > 1:
-        head = ("solved within turn", "", *(str(turn) for turn in range(1, turns + 1)))
-        lines += ["", *table([head, *(_curve(score, turns) for score in scores)])]
+        head = ("solved within turn", *[""] * (len(texts) - 1), *(str(turn) for turn in range(1, turns + 1)))
+        lines += ["", *table([head, *(_curve(score, texts, turns) for score in scores)], texts=len(texts))]
     if ablation := _ablation(scores):
         lines += ["", *ablation]
     return [*lines, *_marks(scores)]
@@ -67,10 +87,13 @@ def summary(scores: Sequence[Score]) -> list[str]:
 
 def replay(run: str, replayed: Sequence[Replayed]) -> list[str]:
     """The summary of a session that replays turns of `run`."""
+    several = _several_agents([turn.score for turn in replayed])
+    shown = [head for head in REPLAY_COLUMNS if several or head != AGENTS_ONLY]
+    texts = sum(head in _TEXTS for head in shown)
     return [
         f"replay of {run}: single turns, not episodes, each played again from its starting point with its feedback cut to the level",
         "",
-        *table([REPLAY_COLUMNS, *([cell(turn) for cell in REPLAY_COLUMNS.values()] for turn in replayed)]),
+        *table([shown, *([REPLAY_COLUMNS[head](turn) for head in shown] for turn in replayed)], texts=texts),
         "",
         "cases %: hidden cases that pass before the turn, after the original turn, and after the replay",
         *_marks([turn.score for turn in replayed]),
@@ -97,11 +120,11 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.1f}"
 
 
-def _curve(score: Score, turns: int) -> tuple[str, ...]:
+def _curve(score: Score, texts: Sequence[str], turns: int) -> tuple[str, ...]:
     # an episode that ended early stays solved: later turns repeat the last count
     within = score.episodes.solved_within
     counts = within + within[-1:] * (turns - len(within))
-    return (_name(score), score.row.feedback, *map(str, counts or (0,) * turns))
+    return (*(COLUMNS[head](score) for head in texts), *map(str, counts or (0,) * turns))
 
 
 def _name(score: Score) -> str:
@@ -111,21 +134,22 @@ def _name(score: Score) -> str:
 def _ablation(scores: Sequence[Score]) -> list[str]:
     """The effect of the paper, for models that played with it and without."""
     played = {score.row: score.episodes for score in scores if score.episodes.played}
+    several = _several_agents(scores)
     return [
-        f"without the paper, {row.model} {row.feedback}: {100 * (without.share - whole.share):+.1f} points "
+        f"without the paper, {row.model} {f'{row.agent} ' if several else ''}{row.feedback}: {100 * (without.share - whole.share):+.1f} points "
         f"({without.solved}/{without.played} against {whole.solved}/{whole.played})"
         for row, whole in played.items()
         if row.paper and (without := played.get(replace(row, paper=False)))
     ]
 
 
-def table(rows: Sequence[Iterable[str]]) -> list[str]:
-    """Text columns to the left (the first two), numbers to the right."""
+def table(rows: Sequence[Iterable[str]], *, texts: int = 2) -> list[str]:
+    """The first columns, which have `texts`, to the left; numbers to the right."""
     cells = [tuple(row) for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return [
         "  ".join(
-            cell.ljust(width) if place < 2 else cell.rjust(width)
+            cell.ljust(width) if place < texts else cell.rjust(width)
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in cells

@@ -251,14 +251,18 @@ def waits(records: Sequence[EpisodeSummary]) -> list[str]:
 
 
 def unparsed(records: Sequence[EpisodeSummary]) -> list[str]:
-    """A line with the number of answers per model that could not be used; nothing if all could."""
+    """A line with the number of answers per model, and per agent if there are several, that could not be used; nothing if all could."""
     from pytest_recode.metrics.answer_counts import answer_counts
     from pytest_recode.metrics.score import attempt_of  # not imported in a worker, which tells of single episodes
 
+    answering = [record for record in records if record["model"]]
+    several = len({(record["format"], record["agent"]) for record in answering}) > len(
+        {record["format"] for record in answering}
+    )
     by_model: dict[str, list[Attempt]] = {}
-    for record in records:
-        if record["model"]:
-            by_model.setdefault(record["model"], []).append(attempt_of(record))
+    for record in answering:
+        name = f"{record['model']} ({record['agent']})" if several else str(record["model"])
+        by_model.setdefault(name, []).append(attempt_of(record))
     counts = {model: answer_counts(attempts) for model, attempts in by_model.items()}
     if not any(count.unusable for count in counts.values()):
         return []

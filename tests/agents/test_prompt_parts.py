@@ -27,7 +27,7 @@ PARTS_OF = {
 def prompt(task: str, agent: str, *, tools: bool = False, paper: bool = True) -> Prompt:
     [loaded] = load(TASKS / task / "task.yaml")
     kind = Installed("agents")[agent]
-    settings = as_played(replace(Settings(agent=agent), paper=paper))
+    settings = as_played(replace(Settings(agents=(agent,)), paper=paper))
     return first_prompt(loaded, loaded.load(), kind, settings, native_tools=tools)
 
 

@@ -13,7 +13,7 @@ from pytest_recode.metrics.intervals import wilson
 from pytest_recode.metrics.score import scores
 from pytest_recode.records.episode_summary import EpisodeSummary, episode_summary
 from pytest_recode.records.record import Record
-from pytest_recode.render.summary_tables import COLUMNS, LINES_ONLY, summary
+from pytest_recode.render.summary_tables import AGENTS_ONLY, COLUMNS, LINES_ONLY, summary
 from tests.metrics.samples import record
 
 NUMBERS = itertools.count()
@@ -117,7 +117,7 @@ def test_each_cell_stands_below_its_head() -> None:
     ]
     played = [episode("solved", [1, 4]), episode("unsolved", [2]), episode("error", [])]
     lines = summary(scores([*played, episode("error", [], feedback="L4", cost=None)]))
-    heads = [head for head in COLUMNS if head != LINES_ONLY]
+    heads = [head for head in COLUMNS if head not in (AGENTS_ONLY, LINES_ONLY)]
     assert [tuple(re.split(r"\s{2,}", line)) for line in lines[:3]] == [tuple(heads), *cells]
 
 

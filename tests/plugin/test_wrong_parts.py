@@ -62,7 +62,7 @@ def pytest_recode_agents():
 def pytest_recode_formats():
     return {
         f"{name}.yaml": replace(
-            FORMAT, name=name, manifest=f"{name}.yaml", load=functools.partial(load, name), defaults={"agent": name}
+            FORMAT, name=name, manifest=f"{name}.yaml", load=functools.partial(load, name), defaults={"agents": (name,)}
         )
         for name in RETURNED
     }

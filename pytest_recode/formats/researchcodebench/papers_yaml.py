@@ -252,7 +252,7 @@ FORMAT = Format(
     name="researchcodebench",
     manifest=MANIFEST,
     load=load,
-    defaults={"agent": "one-shot", "feedbacks": ("none",), "temperature": 0.0},
+    defaults={"agents": ("one-shot",), "feedbacks": ("none",), "temperature": 0.0},
     owns=owns,
     data_set=True,
 )

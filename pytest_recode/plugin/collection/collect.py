@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ import pytest
 from pytest_recode.faults import UserError
 from pytest_recode.formats.checked_tasks import tasks_of
 from pytest_recode.plugin.collection import sharding
+from pytest_recode.plugin.collection.episode_names import episode_stem
 from pytest_recode.plugin.collection.items import EpisodeItem, FaultItem, TaskItem, ValidateItem
 from pytest_recode.plugin.run.environments import placed
 from pytest_recode.plugin.run.session import run_of
@@ -89,19 +90,17 @@ class Manifest(pytest.File):
         task_format = run.registry.format(self.path.name)
         if task_format is None:
             raise UserError(f"{self.path}: no task format claims this file")
-        settings = run.settings_for(task_format)
+        owns = run.settings_for(task_format)
         tasks = tasks_of(task_format, self.path)
         self._shard_of = sharding.dealt(run, task_format, self.path, tasks)
         for task in tasks:
             self._claim(run.collected.tasks, task)
-            if settings.test_seconds is not None:
-                task = replace(task, limits=replace(task.limits, test_seconds=settings.test_seconds))
-            task = replace(task, environment=placed(task.environment, settings.environments))
+            task = replace(task, environment=placed(task.environment, run.settings.environments))
             prefix = "" if task_format.single else f"{task.id}/"
             if task.fault:
                 yield self._item(FaultItem, f"{prefix}unreadable", task=task)
             else:
-                yield from self._items(task, prefix, settings)
+                yield from self._items(task, prefix, owns)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, UserError):
@@ -116,16 +115,22 @@ class Manifest(pytest.File):
                 "or collect one directory at a time"
             )
 
-    def _items(self, task: Task, prefix: str, settings: Settings) -> Iterator[pytest.Item]:
-        if settings.validate:
+    def _items(self, task: Task, prefix: str, owns: Sequence[Settings]) -> Iterator[pytest.Item]:
+        first = owns[0]  # the only one in the first two cases, in which no agent can be chosen
+        if first.validate:
             from pytest_recode.validation.checks import checks
 
+            task = _limited(task, first)
             for check in checks(task):
                 yield self._item(ValidateItem, f"{prefix}validate[{check.name}]", task=task, check=check.name)
-            return
-        if settings.replay_feedback is not None:
-            yield from self._replays(task, prefix, settings)
-            return
+        elif first.replay_feedback is not None:
+            yield from self._replays(_limited(task, first), prefix, first)
+        else:
+            for own in owns:
+                yield from self._episodes(_limited(task, own), prefix, own, several=len(owns) > 1)
+
+    def _episodes(self, task: Task, prefix: str, settings: Settings, *, several: bool) -> Iterator[pytest.Item]:
+        """The episodes of one agent. `several`: whether there are others."""
         # without a model, a task still has an item, which can be selected, and is skipped with the reason
         shown = (settings, replace(settings, paper=False)) if settings.ablation else (settings,)
         for model in settings.models or (None,):
@@ -133,7 +138,8 @@ class Manifest(pytest.File):
                 for own in shown:
                     suffix = "" if own.paper or not settings.ablation else "-no-paper"
                     for attempt in range(1, settings.attempts + 1):
-                        name = f"{model or settings.agent}-{policy}{suffix}" + (f"-{attempt}" if attempt > 1 else "")
+                        stem = episode_stem(settings.agent, model, policy, several=several)
+                        name = f"{stem}{suffix}" + (f"-{attempt}" if attempt > 1 else "")
                         facts = {"model": model, "policy": policy, "attempt": attempt}
                         yield self._item(EpisodeItem, f"{prefix}episode[{name}]", task=task, settings=own, **facts)
 
@@ -153,6 +159,13 @@ class Manifest(pytest.File):
         item = kind.from_parent(self, name=name, nodeid=f"{self.nodeid}::{name}", **facts)
         item.shard = self._shard_of(item.task, facts.get("attempt", 1))
         return item
+
+
+def _limited(task: Task, settings: Settings) -> Task:
+    """The task with the time limit of the settings."""
+    if settings.test_seconds is None:
+        return task
+    return replace(task, limits=replace(task.limits, test_seconds=settings.test_seconds))
 
 
 def is_ours(item: pytest.Item) -> bool:

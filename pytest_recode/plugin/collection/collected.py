@@ -19,8 +19,8 @@ class CollectedTasks:
 
     tasks: dict[str, Path] = field(default_factory=dict)
     """The manifest of each task, by the task's id."""
-    by_format: dict[str, Settings] = field(default_factory=dict)
-    """The settings of each format, by its name."""
+    by_format: dict[str, tuple[Settings, ...]] = field(default_factory=dict)
+    """The settings of each format, by its name: one for each agent."""
     task_lists: dict[str, TaskList] = field(default_factory=dict)
     """With `--recode-shard`, the lists of tasks that are dealt to the shards, by their names."""
     in_other_shards: int = 0
@@ -29,3 +29,8 @@ class CollectedTasks:
     """The node ids of the selected items."""
     environments: Mapping[Environment, Sequence[str]] = field(default_factory=dict)
     """The environments of the tasks of these items, with the ids of the tasks."""
+
+    @property
+    def settings(self) -> list[Settings]:
+        """The settings of all formats and agents."""
+        return [own for owns in self.by_format.values() for own in owns]

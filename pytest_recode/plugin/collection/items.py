@@ -61,6 +61,7 @@ def episode_properties(record: Record, out: Path) -> list[tuple[str, Any]]:
     last = record["turns"][-1] if record["turns"] else None
     facts = {
         "recode_task": record["task"],
+        "recode_agent": record["agent"],
         "recode_model": record["model"] or record["agent"],
         "recode_policy": record["feedback"],
         "recode_attempt": record["attempt"],
@@ -159,8 +160,8 @@ class EpisodeItem(RecodeItem):
         self.settings = as_played(settings)
         self.replay = replay
         self.model, self.policy, self.attempt = model, policy, attempt
-        self.extra_keyword_matches.update({model or "", policy, policy.partition(":")[0]} - {""})
-        self.mark(model=model or "", feedback=policy, attempt=attempt)
+        self.extra_keyword_matches.update({settings.agent, model or "", policy, policy.partition(":")[0]} - {""})
+        self.mark(agent=settings.agent, model=model or "", feedback=policy, attempt=attempt)
         limits = self.task.limits
         registry = run_of(self.config).registry
         person = registry.agent(settings.agent).needs_person

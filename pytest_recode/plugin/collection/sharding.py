@@ -6,7 +6,7 @@ whether anything was selected.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -66,27 +66,34 @@ def content(run: Run) -> ShardFile | None:
         "shard": str(run.settings.shard),
         "version": VERSION,
         "models": list(run.settings.models),
-        "formats": {name: _format(own) for name, own in sorted(run.collected.by_format.items())},
+        "formats": {name: _format(owns) for name, owns in sorted(run.collected.by_format.items())},
         "task_lists": {name: found.digest for name, found in sorted(run.collected.task_lists.items())},
         "episodes": sorted(run.collected.ids),
     }
 
 
-def _format(own: Settings) -> FormatSettings:
+def _format(owns: Sequence[Settings]) -> FormatSettings:
+    """`owns`: the settings of each agent."""
+    from pytest_recode.records.shard_file import joined
+
+    return {
+        "attempts": max(own.attempts for own in owns),
+        "feedback": list(dict.fromkeys(policy for own in owns for policy in own.feedbacks)),
+        "paper": [True, False] if owns[0].ablation else [owns[0].paper],
+        "others": joined({own.agent: _others(own) for own in owns}),
+    }
+
+
+def _others(own: Settings) -> Mapping[str, Any]:
     from pytest_recode.episode.setup import setup
 
     compared = {key: value for key, value in setup(own).items() if key not in NOT_COMPARED}
     return {
-        "attempts": own.attempts,
-        "feedback": list(own.feedbacks),
-        "paper": [True, False] if own.ablation else [own.paper],
-        "others": {
-            "agent": own.agent,
-            "feedback_model": own.feedback_model,
-            "seed": own.seed,
-            "replay_feedback": own.replay_feedback and own.replay_feedback.resolve().name,
-            **compared,
-        },
+        "agent": own.agent,
+        "feedback_model": own.feedback_model,
+        "seed": own.seed,
+        "replay_feedback": own.replay_feedback and own.replay_feedback.resolve().name,
+        **compared,
     }
 
 

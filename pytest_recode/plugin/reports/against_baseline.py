@@ -10,6 +10,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pytest_recode.plugin.collection.episode_names import episode_stem
+
 if TYPE_CHECKING:
     from pytest_recode.metrics.baseline import Key, Outcomes
     from pytest_recode.metrics.gate_comparison import Gate
@@ -51,13 +53,14 @@ def _rows(run: Run) -> dict[Key, Settings]:
     played = {re.sub(r"-\d+$", "", nodeid.rpartition("[")[2].removesuffix("]")) for nodeid in run.collected.ids}
     played |= {nodeid.rpartition("[")[2].removesuffix("]") for nodeid in run.collected.ids}
     rows: dict[Key, Settings] = {}
-    for task_format, own in run.collected.by_format.items():
-        for model in own.models or (own.agent,):
+    for task_format, owns in run.collected.by_format.items():
+        for own, model in [(each, model) for each in owns for model in each.models or (None,)]:
             for policy in own.feedbacks:
+                stem = episode_stem(own.agent, model, policy, several=len(owns) > 1)
                 for paper in (True, False) if own.ablation else (own.paper,):
                     suffix = "-no-paper" if own.ablation and not paper else ""
-                    if f"{model}-{policy}{suffix}" in played:
-                        rows[task_format, model, policy, own.agent, paper] = own
+                    if f"{stem}{suffix}" in played:
+                        rows[task_format, model or own.agent, policy, own.agent, paper] = own
     return rows
 
 

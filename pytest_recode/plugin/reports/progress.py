@@ -105,7 +105,7 @@ class ProgressPlugin:
         if nodeid not in self._run.collected.ids:
             return
         with self._lock:
-            self._playing[nodeid] = Follower(Path(self._run.out), nodeid)
+            self._playing[nodeid] = self._follower(nodeid)
         if self._began is None:
             self._start()
 
@@ -126,6 +126,9 @@ class ProgressPlugin:
         self._since = time.time()
         self._thread.start()
 
+    def _follower(self, nodeid: str) -> Follower:
+        return Follower(Path(self._run.out), nodeid, names_agent=len(self._run.settings.agents) > 1)
+
     def _add_flights(self) -> None:
         """Follow the episodes whose transcripts have begun to grow in this session."""
         out, ids = Path(self._run.out), self._run.collected.ids
@@ -137,7 +140,7 @@ class ProgressPlugin:
                 if nodeid is None or nodeid in self._reported or nodeid in self._playing:
                     continue
                 if entry.stat().st_mtime >= self._since:
-                    self._playing[nodeid] = Follower(out, nodeid)
+                    self._playing[nodeid] = self._follower(nodeid)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:

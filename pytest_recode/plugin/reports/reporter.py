@@ -212,7 +212,7 @@ class Reporter:
         self._session = session
         log_filter = LogToWarnings(self.run.config)
         LOG.addFilter(log_filter)
-        orderly = self.run.calls_models or self.run.person_plays
+        orderly = self.run.calls_models or bool(self.run.person)
         signals = self.run.stops.signals(self._outside, self._print) if orderly else nullcontext()
         try:
             with signals:

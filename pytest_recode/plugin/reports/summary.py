@@ -10,6 +10,7 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_recode.faults import GatewayError, ModelError, RecordsError, UserError
@@ -39,10 +40,10 @@ def replaced(run: Run) -> list[str]:
 
 
 def played_how(run: Run) -> list[str]:
-    """A line per task format with the settings in use, known after collection: agent, feedback, turns and steps."""
+    """A line per task format and agent with the settings in use, known after collection: agent, feedback, turns and steps."""
     if not run.settings.models or run.config.option.verbose < 0 or run.replays:
         return []
-    return [f"recode: {name} tasks: {_how(run, own)}" for name, own in run.collected.by_format.items()]
+    return [f"recode: {name} tasks: {_how(run, own)}" for name, owns in run.collected.by_format.items() for own in owns]
 
 
 def _how(run: Run, own: Settings) -> str:
@@ -52,7 +53,7 @@ def _how(run: Run, own: Settings) -> str:
 
     most = as_played(own)
     parts = {
-        "agent": f"agent {own.agent}",
+        "agents": f"agent {own.agent}",
         "feedbacks": f"feedback {', '.join(own.feedbacks)}",
         "turns": f"{plural(most.turns, 'turn')} of {plural(most.steps, 'step')}",
     }
@@ -61,17 +62,16 @@ def _how(run: Run, own: Settings) -> str:
     if own.temperature is not None:
         parts["temperature"] = f"temperature {own.temperature:g} for models that accept one"
     names = {
-        "agent": "agent",
+        "agents": "agent",
         "feedbacks": "feedback",
         "turns": "turns",
         "steps": "steps",
         "temperature": "temperature",
     }
     fixed = run.registry.agent(own.agent).fixes
+    asked = replace(run.settings, agents=own.agents) if own.agent in run.settings.agents else run.settings
     differing = [
-        name
-        for field, name in names.items()
-        if field not in fixed and getattr(own, field) != getattr(run.settings, field)
+        name for field, name in names.items() if field not in fixed and getattr(own, field) != getattr(asked, field)
     ]
     defaults = (
         f" (defaults of this format or agent: {', '.join(differing)}; options override them)" if differing else ""
@@ -95,9 +95,15 @@ def same_answers(run: Run, items: Sequence[object]) -> str:
 
 
 def in_order(records: Sequence[EpisodeSummary], settings: Settings) -> list[EpisodeSummary]:
-    """By model and policy, in the order of the options."""
+    """By model, agent and policy, in the order of the options."""
     order = {name: place for place, name in enumerate((*settings.models, *settings.feedbacks))}
-    return sorted(records, key=lambda record: (order.get(record["model"] or "", 0), order.get(record["feedback"], 0)))
+    agents = {name: place for place, name in enumerate(settings.agents)}
+
+    def place(record: EpisodeSummary) -> tuple[int, ...]:
+        model = order.get(record["model"] or "", 0)
+        return model, agents.get(record["agent"], 0), order.get(record["feedback"], 0)
+
+    return sorted(records, key=place)
 
 
 def _replay(run: Run, records: Sequence[EpisodeSummary]) -> list[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_recode.agents import InstalledProgram, ProgramNeeds, Terminal
+    from pytest_recode.agents import AgentKind, InstalledProgram, ProgramNeeds, Terminal
     from pytest_recode.episode.assembly import Cast
     from pytest_recode.feedback.human_researcher import Ask
     from pytest_recode.models import GatewayAddress
@@ -56,13 +57,29 @@ def program(needs: ProgramNeeds, settings: Settings, notify: Callable[[str], Non
     return given_program(needs.name, given[needs.name]) if needs.name in given else needs.find(notify)
 
 
+def for_agents(settings: Settings, defaults: Mapping[str, Any], registry: Registry) -> tuple[Settings, ...]:
+    """The settings of the episodes of each agent, for tasks of a format with these defaults. An agent's own defaults come below the
+    format's, and what an agent fixes above the user's. Raises `UserError`."""
+    from pytest_recode.settings import for_format
+
+    agents = for_format(settings, defaults).agents
+    return tuple(_for_agent(settings, defaults, name, registry.agent(name)) for name in agents)
+
+
+def _for_agent(settings: Settings, defaults: Mapping[str, Any], name: str, kind: AgentKind) -> Settings:
+    from pytest_recode.settings import for_format
+
+    own = replace(for_format(settings, {**kind.defaults, **defaults}), **kind.fixes)
+    return replace(own, agents=(name,), models=own.models if kind.needs_model else ())
+
+
 def replaced(
     settings: Settings, registry: Registry, sandboxes: Iterable[str], formats: Iterable[str]
 ) -> dict[str, str]:
     """The parts of a run that replace built-in ones, each with who registers it. `formats`: manifests."""
     models = filter(None, (*settings.models, settings.feedback_model, settings.search_model))
     chosen = {
-        "agents": [settings.agent],
+        "agents": settings.agents,
         "sandboxes": sandboxes,
         "policies": [spec.partition(":")[0] for spec in settings.feedbacks],
         "models": [registry.registered_model(model) for model in models],
@@ -87,7 +104,7 @@ def model_table(settings: Settings) -> Mapping[str, Mapping[str, Any]]:
 
 def lacks_model(settings: Settings, registry: Registry) -> str | None:
     """None if episodes can run; otherwise the reason why they are skipped, with the option to set."""
-    if settings.validate or settings.models or not registry.agent(settings.agent).needs_model:
+    if settings.validate or settings.models or not all(registry.agent(name).needs_model for name in settings.agents):
         return None
     return "no model is given: set --recode-model=NAME, for example --recode-model=sim/graduate (offline)"
 
@@ -107,10 +124,10 @@ def only_gateway_calls(settings: Settings, registry: Registry) -> bool:
 def all_offline(settings: Settings, registry: Registry, by_format: Iterable[Settings]) -> bool:
     """Whether a run has only built-in offline agents and models, and so executes only this project's code.
 
-    `by_format`: the settings of each format, whose agents may be others. A person's code is not this project's.
+    `by_format`: the settings of each format and agent, which may be others. A person's code is not this project's.
     """
     models = [model for model in (*settings.models, settings.feedback_model, settings.search_model) if model]
-    agents = {settings.agent, *(each.agent for each in by_format)}
+    agents = {*settings.agents, *(each.agent for each in by_format)}
     own = (registry.own("agents", agent) and not registry.agent(agent).needs_person for agent in agents)
     return (settings.validate or all(own)) and all(
         registry.own("models", model) and registry.model(model).offline for model in models

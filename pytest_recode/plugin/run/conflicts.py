@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -67,9 +67,11 @@ def checked(config: pytest.Config, settings: Settings) -> Settings:
     }
     kinds = _installed(settings)
     for option in OPTIONS.values():
-        if not (words := _without_effect(option, settings) or kinds.without_effect(option, settings)):
+        on_command_line = option.name in typed
+        words = _without_effect(option, settings) or kinds.without_effect(option, settings, typed=on_command_line)
+        if not words:
             continue
-        if option.name in typed:
+        if on_command_line:
             raise pytest.UsageError(words)
         more = {"max_cost_of": ()} if option.name == "max-cost" else {}
         settings = replace(settings, **{option.field: option.default, **more})
@@ -98,35 +100,50 @@ def _without_effect(option: Option, settings: Settings) -> str:
 
 
 class _Kinds(NamedTuple):
-    """The chosen agent and sandbox. None: the default one, or one of a hook, which is known after collection."""
+    """The chosen agents by their names, and the sandbox. None: the default one, or one of a hook, which is known after collection."""
 
-    agent: AgentKind | None
+    agents: Mapping[str, AgentKind | None]
     sandbox: SandboxKind | None
 
-    def without_effect(self, option: Option, settings: Settings) -> str:
-        """As `_without_effect`."""
-        if self.agent is not None:
-            also = f"leave out {option.flag}, or choose --recode-agent={OPTIONS['agent'].default}"
-            if option.field == "models" and not self.agent.needs_model:
-                return f"--recode-agent={settings.agent} calls no model: {also}"
-            if option.field in self.agent.fixes:
-                value = self.agent.fixes[option.field]
-                has = f"always has {option.flag}={value}" if value is not None else f"never has {option.flag}"
-                return f"--recode-agent={settings.agent} {has}: {also}"
+    def without_effect(self, option: Option, settings: Settings, *, typed: bool) -> str:
+        """As `_without_effect`. An option of the command line (`typed`) must have an effect with every agent, one of the ini file with any.
+        A model is for the agents that call one."""
+        reasons = {name: _ignored(option, name, kind) for name, kind in self.agents.items()}
+        ignoring = [name for name, reason in reasons.items() if reason]
+        everywhere = len(ignoring) == len(reasons)
+        if ignoring and (everywhere or (typed and option.field != "models")):
+            other = f"choose --recode-agent={_DEFAULT_AGENT}" if everywhere else f"--recode-agent={ignoring[0]}"
+            return f"{reasons[ignoring[0]]}: leave out {option.flag}, or {other}"
         if option.field == "docker_hosts" and self.sandbox is not None and not self.sandbox.hosts:
             return f"{option.flag} has no effect with --recode-sandbox={settings.sandbox}: leave one of the two out"
         return ""
 
 
+[_DEFAULT_AGENT] = OPTIONS["agent"].default
+
+
+def _ignored(option: Option, name: str, agent: AgentKind | None) -> str:
+    """Why the agent `name` ignores the option; "" if it does not."""
+    if agent is None:
+        return ""
+    if option.field == "models" and not agent.needs_model:
+        return f"--recode-agent={name} calls no model"
+    if option.field in agent.fixes:
+        value = agent.fixes[option.field]
+        has = f"always has {option.flag}={value}" if value is not None else f"never has {option.flag}"
+        return f"--recode-agent={name} {has}"
+    return ""
+
+
 def _installed(settings: Settings) -> _Kinds:
     from pytest_recode.installed import Installed
 
-    chosen: dict[str, Any] = {}
     with usage_errors():
-        for kind, field in (("agents", "agent"), ("sandboxes", "sandbox")):
-            name = getattr(settings, field)
-            chosen[field] = Installed(kind).get(name) if field in settings.explicit else None
-    return _Kinds(**chosen)
+        agents, sandboxes = Installed("agents"), Installed("sandboxes")
+        return _Kinds(
+            agents={name: agents.get(name) if "agents" in settings.explicit else None for name in settings.agents},
+            sandbox=sandboxes.get(settings.sandbox) if "sandbox" in settings.explicit else None,
+        )
 
 
 def _set(option: Option, settings: Settings) -> bool:
@@ -151,7 +168,7 @@ def _check_limited(settings: Settings, typed: set[str]) -> None:
 
 
 def _check_twice(settings: Settings) -> None:
-    for name, values in (("model", settings.models), ("feedback", settings.feedbacks)):
+    for name, values in (("agent", settings.agents), ("model", settings.models), ("feedback", settings.feedbacks)):
         twice = next((value for value in values if values.count(value) > 1), None)
         if twice:
             raise pytest.UsageError(

@@ -40,7 +40,6 @@ def start(
 
 _IN_PROMPTS = (
     *(
-        "agent",
         "turns",
         "steps",
         "temperature",
@@ -56,9 +55,14 @@ _IN_PROMPTS = (
 
 
 def _options(settings: Settings) -> dict[str, Any]:
-    found = {f"--recode-{name.replace('_', '-')}": getattr(settings, name) for name in _IN_PROMPTS}
-    of_episodes = {"--recode-model": list(settings.models), "--recode-feedback": list(settings.feedbacks)}
-    return {**of_episodes, **found, "--recode-no-paper": not settings.paper}
+    several = len(settings.agents) > 1
+    return {
+        "--recode-model": list(settings.models),
+        "--recode-feedback": list(settings.feedbacks),
+        "--recode-agent": list(settings.agents) if several else settings.agent,
+        **{f"--recode-{name.replace('_', '-')}": getattr(settings, name) for name in _IN_PROMPTS},
+        "--recode-no-paper": not settings.paper,
+    }
 
 
 def workers(config: pytest.Config, in_flight: int) -> int:

@@ -201,7 +201,7 @@ def episodes_in_flight(run: Run) -> tuple[int, str]:
     option = run.config.option
     if option.usepdb or option.capture == "no":
         return 1, f"with {'--pdb' if option.usepdb else '-s'}, only one can use the terminal"
-    if run.person_plays or settings.feedback_from == "person":
+    if run.person or settings.feedback_from == "person":
         return 1, "a person plays, or gives the feedback"
     if run.directory.remote is not None:
         return 1, "this worker is on another host"
@@ -219,8 +219,8 @@ def episodes_in_flight(run: Run) -> tuple[int, str]:
 def _kinds(run: Run) -> list[tuple[str, Any]]:
     """The kinds that the episodes use, with their names for messages."""
     registry = run.registry
-    by_format = list(run.collected.by_format.values()) or [run.settings]
-    agents = {f"the agent {settings.agent}": registry.agent(settings.agent) for settings in by_format}
+    by_format = run.collected.settings or [run.settings]
+    agents = {f"the agent {name}": registry.agent(name) for settings in by_format for name in settings.agents}
     names = {
         name
         for settings in by_format

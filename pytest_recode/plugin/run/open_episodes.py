@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from pytest_recode.records.run_directory import TRANSCRIPTS
 from pytest_recode.records.transcript import name
@@ -22,18 +23,26 @@ def notice(out: Path, ids: Collection[str], recorded: Collection[str]) -> str:
     `recorded`: the ids of episodes with a record.
     """
     known = set(map(name, {*ids, *recorded}))
-    episodes: Counter[str] = Counter()
+    begun: list[Mapping[str, Any]] = []
     with suppress(OSError):  # a notice stops no run
         for path in sorted((out / TRANSCRIPTS).glob("*.jsonl")):
             if path.name not in known and (facts := first_line(path)) is not None:
-                model = facts.get("model")
-                who = f"--recode-model={model}" if model else f"--recode-agent={facts.get('agent')}"
-                episodes[f"{facts.get('task')} ({who} --recode-feedback={facts.get('feedback')})"] += 1
-    if not episodes:
+                begun.append(facts)
+    if not begun:
         return ""
+    several = len({facts.get("agent") for facts in begun}) > 1
+    episodes = Counter(f"{facts.get('task')} ({_options(facts, several=several)})" for facts in begun)
     shown = [f"{count} of {what}" if count > 1 else what for what, count in episodes.items()]
     return legible(
         f"{out}: interrupted episodes that are not part of this session: {some_of(shown, _MOST_SHOWN)}; to resume them:"
         " the same command with these options, and a selection that includes them",
         keep="",
     )
+
+
+def _options(facts: Mapping[str, Any], *, several: bool) -> str:
+    """The options that name an episode. `several`: whether the episodes are of several agents."""
+    agent, model = f"--recode-agent={facts.get('agent')}", facts.get("model")
+    who = [agent] if several or not model else []
+    who += [f"--recode-model={model}"] if model else []
+    return " ".join([*who, f"--recode-feedback={facts.get('feedback')}"])

@@ -15,7 +15,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.plugin.collection import sharding
 from pytest_recode.plugin.reports import against_baseline, live_traces
 from pytest_recode.plugin.run import directory, output_file, terminal
-from pytest_recode.plugin.run.casting import model_table
+from pytest_recode.plugin.run.casting import for_agents, model_table
 from pytest_recode.plugin.run.usage_errors import usage_errors
 
 if TYPE_CHECKING:
@@ -54,14 +54,15 @@ def start_gateway(run: Run) -> None:
 
 def check_options(run: Run) -> None:
     """Check names that need no model call or service. Raises `pytest.UsageError`."""
-    from pytest_recode.settings import check_memory, for_format
+    from pytest_recode.settings import check_memory
 
     settings = run.settings
     here = str(run.config.invocation_params.dir)
-    if ":" in settings.agent and here not in sys.path:
+    if any(":" in name for name in settings.agents) and here not in sys.path:
         sys.path.append(here)  # package.module:Name is also searched for in the current directory
     with usage_errors():
-        check_memory(for_format(settings, run.registry.agent(settings.agent).defaults))
+        for own in for_agents(settings, {}, run.registry):
+            check_memory(own)
         run.registry.check_policies(settings.feedbacks)
         if settings.sandbox != "auto":
             run.registry.sandbox(settings.sandbox)
@@ -88,9 +89,9 @@ def check_options(run: Run) -> None:
 def _check_person(run: Run) -> None:
     """Check whether a person can be the agent in this session. Raises `UserError`."""
     settings, config = run.settings, run.config
-    if not run.person_plays:
+    if not run.person:
         return
-    option = f"--recode-agent={settings.agent}"
+    option = f"--recode-agent={run.person}"
     if config.getoption("dist", "no") != "no" or run.worker is not None:
         raise UserError(
             f"{option} uses this terminal, which workers cannot use: leave out -n, or choose another --recode-agent"
@@ -137,13 +138,13 @@ def _prepare(run: Run) -> None:
             terminal.check(
                 run.config, "--recode-feedback-from=person", "answer by files with --recode-feedback-from=files"
             )
-        if run.person_plays:
-            terminal.check(run.config, f"--recode-agent={run.settings.agent}", "choose another --recode-agent")
+        if run.person:
+            terminal.check(run.config, f"--recode-agent={run.person}", "choose another --recode-agent")
         kind = run.registry.sandbox(run.sandbox.name)
         _check_hosts(run, kind)
         _check_environments(run)
         _check_image(run)
-        _check_program(run)
+        _check_programs(run)
         if run.settings.in_flight > 1:
             from pytest_recode.plugin.run import in_flight
 
@@ -159,7 +160,7 @@ def _prepare(run: Run) -> None:
 
 def _check_agents(run: Run) -> None:
     """Check that every agent of the selected tasks can play. Raises `UserError`."""
-    for name in sorted({settings.agent for settings in run.collected.by_format.values()}):
+    for name in sorted({settings.agent for settings in run.collected.settings}):
         check = run.registry.agent(name).check
         if check is not None and not run.settings.validate:
             check()
@@ -182,21 +183,21 @@ def _check_environments(run: Run) -> None:
             run.notify(line)
 
 
-def _check_program(run: Run) -> None:
-    """Find the program of a command-line agent, or install it, and check that its models are the gateway's. Raises `UserError`."""
+def _check_programs(run: Run) -> None:
+    """Find the programs of command-line agents, or install them, and check that their models are the gateway's. Raises `UserError`."""
     from pytest_recode.plugin.run.casting import program
 
-    settings = run.settings
-    needs = run.registry.agent(settings.agent).program
-    if needs is None or settings.validate:
-        return
-    for model in settings.models:
-        if not run.registry.model(model).gateway:
-            raise UserError(
-                f"--recode-agent={settings.agent} is a program that asks its model over HTTP, and {model} is played by this process: give a"
-                " model that litellm calls"
-            )
-    program(needs, settings, run.notify)
+    for own in run.collected.settings:
+        needs = run.registry.agent(own.agent).program
+        if needs is None or own.validate:
+            continue
+        for model in own.models:
+            if not run.registry.model(model).gateway:
+                raise UserError(
+                    f"--recode-agent={own.agent} is a program that asks its model over HTTP, and {model} is played by this process: give"
+                    " a model that litellm calls"
+                )
+        program(needs, own, run.notify)
 
 
 def _check_hosts(run: Run, kind: SandboxKind) -> None:

@@ -68,7 +68,7 @@ class SandboxHolder:
             self._settings.sandbox,
             self.context,
             kinds,
-            all_offline=all_offline(self._settings, self._registry, self._collected.by_format.values()),
+            all_offline=all_offline(self._settings, self._registry, self._collected.settings),
             local=self._local,
             names_image=self._names_image,
             notify=self._notify,

@@ -113,21 +113,21 @@ class Run:
     def registry(self) -> registry.Registry:
         return registry.collect(self.config.pluginmanager)
 
-    def settings_for(self, task_format: Format) -> Settings:
-        """The settings for a format's tasks. Raises `UserError` if its defaults and the options contradict each other."""
-        from pytest_recode.settings import check_memory, for_format
+    def settings_for(self, task_format: Format) -> tuple[Settings, ...]:
+        """The settings for a format's tasks, one for each agent. Raises `UserError` if defaults and the options contradict each other."""
+        from pytest_recode.settings import check_memory
 
         if task_format.name not in self.collected.by_format:
-            agent = self.registry.agent(for_format(self.settings, task_format.defaults).agent)
-            own = replace(for_format(self.settings, {**agent.defaults, **task_format.defaults}), **agent.fixes)
-            check_memory(own)
-            self.registry.check_policies(own.feedbacks)
-            if own.feedback_model and own.feedbacks == ("none",) and own.feedbacks != self.settings.feedbacks:
-                raise UserError(
-                    f"--recode-feedback-model has nothing to write for {task_format.name} tasks, which get no feedback without"
-                    " --recode-feedback: give both, or leave --recode-feedback-model out"
-                )
-            self.collected.by_format[task_format.name] = own
+            owns = casting.for_agents(self.settings, task_format.defaults, self.registry)
+            for own in owns:
+                check_memory(own)
+                self.registry.check_policies(own.feedbacks)
+                if own.feedback_model and own.feedbacks == ("none",) and own.feedbacks != self.settings.feedbacks:
+                    raise UserError(
+                        f"--recode-feedback-model has nothing to write for {task_format.name} tasks, which get no feedback without"
+                        " --recode-feedback: give both, or leave --recode-feedback-model out"
+                    )
+            self.collected.by_format[task_format.name] = owns
         return self.collected.by_format[task_format.name]
 
     def plays(self, nodeid: str) -> bool:
@@ -290,19 +290,23 @@ class Run:
         return bool(self.settings.models) and not self.settings.validate
 
     @property
-    def person_plays(self) -> bool:
-        """Whether a person is the agent of the episodes of this session, if it has any."""
+    def person(self) -> str:
+        """The agent that is a person at the terminal, by its name, if this session has episodes; "" if none is."""
         settings = self.settings
         plays = not settings.validate and settings.replay_feedback is None
-        return plays and self.registry.agent(settings.agent).needs_person
+        people = (name for name in settings.agents if plays and self.registry.agent(name).needs_person)
+        return next(people, "")
 
     def check_settings(self, record: EpisodeFacts) -> None:
         """Raise `UserError` if the earlier run in this directory had other settings."""
         from pytest_recode.episode.setup import check_settings
+        from pytest_recode.plugin.collection.episode_names import check_name, of_record
 
         task_format = self.registry.format(Path(record["nodeid"].partition("::")[0]).name)
         if task_format is not None and record.get("replay") is None:
-            check_settings(record, self.settings_for(task_format))
+            owns = self.settings_for(task_format)
+            check_settings(record, of_record(record, owns))
+            check_name(record, owns)
 
     @property
     def skip_reason(self) -> str | None:

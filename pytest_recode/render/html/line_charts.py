@@ -157,10 +157,15 @@ def _lines(
 
 
 def _groups(rows: Sequence[Row]) -> Sequence[tuple[str, Sequence[Row]]]:
-    """The rows of each panel, with its title: all rows in one if they are few, else by model or by feedback, whichever gives fewer panels."""
+    """The rows of each panel, with its title: all rows in one if they are few, else by model, agent or feedback, whichever gives the fewest panels."""
     if len(rows) <= _MOST_LINES:
         return [("", rows)]
-    return min(_split(rows, lambda row: row.model), _split(rows, lambda row: row.feedback), key=len)
+    keys: Sequence[Callable[[Row], str]] = (
+        lambda row: row.model,
+        lambda row: row.feedback,
+        lambda row: row.agent,
+    )
+    return min((_split(rows, key) for key in keys), key=len)
 
 
 def _split(rows: Sequence[Row], key: Callable[[Row], str]) -> list[tuple[str, Sequence[Row]]]:

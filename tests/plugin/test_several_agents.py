@@ -1,0 +1,167 @@
+"""Several `--recode-agent`: the episodes of each agent are rows of one table, in whatever a run writes, shows, resumes or compares."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from pytest_recode.cli import main
+from tests.messages import assert_message
+
+from .conftest import words
+
+Run = Callable[..., pytest.RunResult]
+MakeTask = Callable[..., Path]
+Results = Callable[..., list[dict[str, Any]]]
+
+AGENTS = ("--recode-agent=recode", "--recode-agent=one-shot", "--recode-agent=reference")
+PLAYS = (*AGENTS, "--recode-model=sim/expert", "--recode-feedback=L0", "--recode-feedback=L2", "--recode-out=out")
+NAMES = {
+    *("recode-sim/expert-L0", "recode-sim/expert-L2", "one-shot-sim/expert-L0", "one-shot-sim/expert-L2"),
+    *("reference-L0", "reference-L2"),
+}
+ROWS = {
+    *(("sim/expert", "recode", "L0"), ("sim/expert", "recode", "L2")),
+    *(("sim/expert", "one-shot", "L0"), ("sim/expert", "one-shot", "L2")),
+    *(("reference", "reference", "L0"), ("reference", "reference", "L2")),
+}
+
+
+def names(text: str) -> list[str]:
+    """The episodes of a list of node ids."""
+    return [line.rpartition("[")[2].removesuffix("]") for line in text.splitlines() if "::episode[" in line]
+
+
+def table(result: pytest.RunResult) -> list[list[str]]:
+    """The rows of the summary, cell by cell."""
+    lines = [line.replace(" *", "").split() for line in result.outlines]
+    start = next(place for place, line in enumerate(lines) if line[:2] == ["model", "agent"])
+    return lines[start + 1 : start + 1 + len(ROWS)]
+
+
+@pytest.mark.slow
+def test_the_episodes_of_each_agent_are_rows_of_one_table(
+    make_task: MakeTask,
+    recode: Run,
+    results: Results,
+    pytester: pytest.Pytester,
+    workers: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    make_task()
+    result = recode(workers, *PLAYS, "--junitxml=junit.xml", "--recode-markdown=summary.md")
+    records = results()
+    assert {record["nodeid"].rpartition("[")[2].removesuffix("]") for record in records} == NAMES
+    assert {(record["model"] or record["agent"], record["agent"], record["feedback"]) for record in records} == ROWS
+    assert {record["agent"]: record["settings"]["steps"] for record in records} == {
+        "recode": 3, "one-shot": 1, "reference": 1,
+    }  # fmt: skip
+    assert [record["model"] for record in records if record["agent"] == "reference"] == [None, None]
+
+    shown = table(result)
+    assert {tuple(row[:3]) for row in shown} == ROWS
+    of_first_model = [row[1] for row in shown]
+    assert of_first_model == ["recode", "recode", "one-shot", "one-shot", "reference", "reference"]
+    assert "directory tasks: agent one-shot; feedback L0, L2; 10 turns of 1 step" in words(result)
+
+    # the two policies of an agent share its first turn, and agents share nothing
+    assert len(list((pytester.path / "out/first-turns").glob("*.json"))) == 2
+    assert "2 episodes share their first turn with another" in words(result)
+
+    suite = ElementTree.parse(pytester.path / "junit.xml").getroot()[0]
+    properties = [
+        {each.attrib["name"]: each.attrib["value"] for each in case.iter("property")} for case in suite.iter("testcase")
+    ]
+    assert {(each["recode_model"], each["recode_agent"], each["recode_policy"]) for each in properties} == ROWS
+    assert "| tasks | model | agent | feedback |" in (pytester.path / "summary.md").read_text()
+
+    capsys.readouterr()
+    assert main(["report", str(pytester.path / "out"), "--table=episodes", "--format=csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert {(row["model"].removesuffix(" *"), row["agent"], row["feedback"]) for row in rows} == ROWS
+
+
+def test_an_agent_without_a_model_has_an_episode_for_each_policy_and_attempt(
+    make_task: MakeTask, recode: Run, workers: str
+) -> None:
+    make_task()
+    models = ("--recode-model=sim/expert", "--recode-model=sim/novice", "--recode-feedback=L1", "--recode-attempts=2")
+    listed = recode(workers, "--collect-only", "-q", *AGENTS[1:], *models, "-n0")
+    assert names(listed.stdout.str()) == [
+        *("one-shot-sim/expert-L1", "one-shot-sim/expert-L1-2", "one-shot-sim/novice-L1", "one-shot-sim/novice-L1-2"),
+        *("reference-L1", "reference-L1-2"),
+    ]
+
+
+def test_without_a_model_the_agents_that_need_one_are_skipped(make_task: MakeTask, recode: Run, workers: str) -> None:
+    make_task()
+    result = recode(workers, *AGENTS, "--recode-feedback=L0", "-rs")
+    assert result.parseoutcomes() == {"passed": 1, "skipped": 2}
+    assert "no model is given: set --recode-model=NAME" in words(result)
+
+
+SELECTIONS = {
+    ("-k", "one-shot"): {"one-shot-sim/expert-L0", "one-shot-sim/expert-L2"},
+    ("-k", "reference and L2"): {"reference-L2"},
+    ("-m", "recode(agent='recode')"): {"recode-sim/expert-L0", "recode-sim/expert-L2"},
+}
+
+
+@pytest.mark.parametrize("selection", SELECTIONS, ids=" ".join)
+def test_an_agent_can_be_selected(make_task: MakeTask, recode: Run, selection: tuple[str, ...]) -> None:
+    make_task()
+    assert set(names(recode("--collect-only", "-q", *PLAYS, *selection).stdout.str())) == SELECTIONS[selection]
+
+
+def test_the_ini_file_may_name_several(make_task: MakeTask, recode: Run, pytester: pytest.Pytester) -> None:
+    make_task()
+    pytester.makeini("[pytest]\nrecode_agent =\n  one-shot\n  noop\nrecode_steps = 5\nrecode_model = sim/expert\n")
+    assert names(recode("--collect-only", "-q").stdout.str()) == ["one-shot-sim/expert-escalate", "noop-escalate"]
+    one = recode("--collect-only", "-q", "--recode-agent=recode")
+    assert names(one.stdout.str()) == ["sim/expert-escalate"]
+
+
+WRONG = {
+    "twice": (["noop", "reference", "noop"], (), "--recode-agent=noop", "is given twice", "keep one"),
+    "unknown": (["noop", "one-shoot"], (), "unknown agent 'one-shoot'", "did you mean one-shot?", "choose from"),
+    "fixed": (
+        ["recode", "one-shot"],
+        ("--recode-model=sim/expert", "--recode-steps=5"),
+        "--recode-agent=one-shot",
+        "always has --recode-steps=1",
+        "leave out --recode-steps, or --recode-agent=one-shot",
+    ),
+    "no model": (
+        ["noop", "reference"],
+        ("--recode-model=sim/expert",),
+        "--recode-agent=noop",
+        "calls no model",
+        "leave out --recode-model",
+    ),
+    "person with workers": (
+        ["reference", "person"],
+        ("-n2",),
+        "--recode-agent=person",
+        "uses this terminal",
+        "leave out -n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_cannot_be_played_is_one_usage_error_before_anything_starts(
+    make_task: MakeTask, recode: Run, pytester: pytest.Pytester, case: str
+) -> None:
+    agents, options, thing, wrong, step = WRONG[case]
+    make_task()
+    result = recode(*(f"--recode-agent={name}" for name in agents), *options, "--recode-out=out")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    [line] = [line for line in result.errlines if line.startswith("ERROR")]
+    assert_message(line, thing, wrong, step)
+    assert not (pytester.path / "out").exists()
