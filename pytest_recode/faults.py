@@ -70,6 +70,22 @@ class AgentError(Exception):
     """An agent broke its contract, such as by another return value than a Move. The message is one line that names it."""
 
 
+class ProgramFault(StrEnum):
+    """Why the program of a command-line agent could not play a turn."""
+
+    SESSION_LOST = "session-lost"
+    NO_CALL = "no-model-call"
+    FAILED = "failed"
+
+
+class ProgramError(Exception):
+    """The program of a command-line agent could not play a turn. The message is one line."""
+
+    def __init__(self, fault: ProgramFault, agent: str, turn: int, detail: str) -> None:
+        self.fault = fault
+        super().__init__(f"agent {agent}, turn {turn}: {fault.value}: {detail}")
+
+
 class GatewayError(Exception):
     """An unexpected exception in the process that calls the models. The message is its traceback."""
 

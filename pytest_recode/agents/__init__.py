@@ -113,9 +113,9 @@ class AgentContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstalledProgram:
-    """A program of this machine. The sandbox shows its `directory` read-only, which has all that it needs beside the system."""
+    """A program of this machine. `shown`: the directory or file that the sandbox shows read-only, with all that it needs beside the system."""
 
-    directory: Path
+    shown: Path
     executable: Path
     version: str = ""
 

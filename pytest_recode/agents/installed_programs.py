@@ -57,13 +57,14 @@ def cache() -> Path:
 
 
 def given_program(name: str, path: str) -> InstalledProgram:
-    """The program at a path of the user. Raises `UserError`."""
-    executable = Path(path).expanduser()
-    found = shutil.which(path) if "/" not in path else None
-    executable = Path(found or executable).resolve()
+    """The program at a path of the user. The sandbox shows this file alone, or all of `DIRECTORY` for `DIRECTORY/./FILE`. Raises `UserError`."""
+    directory, whole, file = path.partition("/./")
+    found = path if "/" in path else shutil.which(path) or path
+    executable = Path(f"{directory}/{file}" if whole else found).expanduser().resolve()
     if not executable.is_file() or not os.access(executable, os.X_OK):
         raise UserError(f"agent {name}: {path} is no executable file: give the path of its program")
-    return InstalledProgram(directory=executable.parent, executable=executable)
+    shown = Path(directory).expanduser().resolve() if whole else executable
+    return InstalledProgram(shown=shown, executable=executable)
 
 
 def program(name: str, source: Source, notify: Callable[[str], None] | None) -> InstalledProgram:
@@ -82,7 +83,7 @@ def program(name: str, source: Source, notify: Callable[[str], None] | None) -> 
                 _install(name, source, place)
     if not os.access(executable, os.X_OK):
         raise UserError(f"agent {name}: {executable} is missing: remove {place}, and it is installed again")
-    return InstalledProgram(directory=place, executable=executable, version=source.version)
+    return InstalledProgram(shown=place, executable=executable, version=source.version)
 
 
 def _executable(name: str, source: Source) -> str:

@@ -121,7 +121,7 @@ class Stage:
     def workspace(self) -> SandboxWorkspace:
         room, task, needs = partial(self.queue.turn, "commands"), self.plan.task, self.cast.agent.program
         limits = task.limits if needs is None else needs.beside(task.limits)
-        shown = () if self.cast.program is None else (str(self.cast.program.directory),)
+        shown = () if self.cast.program is None else (str(self.cast.program.shown),)
         return SandboxWorkspace(self.sandbox, self.brief(), task.environment, limits, room, shown)
 
     def agent(self) -> Agent:

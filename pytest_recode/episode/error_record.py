@@ -11,6 +11,7 @@ from pytest_recode.faults import (
     GraderError,
     MachineError,
     ModelError,
+    ProgramError,
     SandboxError,
     UserError,
     machine_error,
@@ -29,6 +30,8 @@ def error_record(error: Exception | SystemExit) -> ErrorRecord:
         }
     if isinstance(error, ModelError):
         return _of_model(error)
+    if isinstance(error, ProgramError):
+        return {"kind": f"agent:{error.fault.value}", "message": legible(str(error))}
     if isinstance(error, OSError):
         error = machine_error(error, "the episode could not be played") or error
     kinds = {

@@ -146,7 +146,11 @@ class AbandonedRecord(TypedDict):
 class ErrorRecord(TypedDict):
     kind: Annotated[
         str,
-        Rule(schema={"pattern": "^(model:[a-z-]+|time|budget|cassette|machine|sandbox|grader|user|worker|internal)$"}),
+        Rule(
+            schema={
+                "pattern": "^(model:[a-z-]+|agent:[a-z-]+|time|budget|cassette|machine|sandbox|grader|user|worker|internal)$"
+            }
+        ),
         "error kind; docs/reference/errors.md lists them",
     ]
     message: Annotated[str, "message that the terminal shows"]

@@ -211,7 +211,9 @@ def actions_text(step: PlayedStep) -> str:
 
 def action_line(action: ActionResult) -> str:
     """An action on one line: its kind, what it is about, and why it was not done."""
-    subject = next((str(action.arguments[key]) for key in _SUBJECTS if action.arguments.get(key)), "")
+    named = [str(action.arguments[key]) for key in _SUBJECTS if action.arguments.get(key)]
+    texts = [value for value in action.arguments.values() if isinstance(value, str)]  # of another agent's tool
+    subject = next(iter(named or texts), "")
     failed = {True: "", False: f" (not done: {first_line(action.text)})", None: " (no result)"}[action.ok]
     return f"{action.kind}{' ' if subject else ''}{first_line(subject)}{failed}"
 

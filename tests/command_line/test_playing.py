@@ -58,3 +58,33 @@ def test_an_agent_is_solved_in_its_third_turn(
         (action,) = turn.steps[0].actions
         assert "answer.py" in json.dumps(action.arguments)
         assert action.ok
+
+
+def test_a_program_that_starts_a_new_session_is_an_error(
+    make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester
+) -> None:
+    """Its second turn asks the model about the feedback alone."""
+    make_task("a")
+    script = pytester.path / "forgetful.py"
+    script.write_text(FORGETFUL)
+    script.chmod(0o755)
+    with ChatServer(lambda _: DONE) as server:
+        agent = ("--recode-agent=claude-code", f"--recode-agent-path=claude-code={script}", MODEL)
+        result = recode(*agent, f"--recode-api-base={server.url}", "--recode-out=out", sandbox="bubblewrap")
+    result.assert_outcomes(errors=1)
+    (record,) = results()
+    assert record["error"]["kind"] == "agent:session-lost"
+    assert [turn["passed"] for turn in record["turns"]] == [0]
+
+
+FORGETFUL = """#!/usr/bin/python3
+import json, os, sys, urllib.request
+
+body = {"model": "any", "max_tokens": 99, "messages": [{"role": "user", "content": sys.stdin.read()}]}
+request = urllib.request.Request(
+    os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages",
+    json.dumps(body).encode(),
+    {"x-api-key": os.environ["ANTHROPIC_AUTH_TOKEN"], "content-type": "application/json"},
+)
+print(urllib.request.urlopen(request).read().decode())
+"""

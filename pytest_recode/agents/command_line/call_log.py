@@ -48,7 +48,8 @@ class CallLog:
             if message.tool_call_id in self._open:
                 number, name = self._open.pop(message.tool_call_id)
                 self._line("result", self.steps, {"number": number, "kind": name, "ok": True, "text": text})
-            self._message(replace(message, content=text), self.steps + 1)
+            of_last = message.role == "tool" and self.steps > 0
+            self._message(replace(message, content=text), self.steps if of_last else self.steps + 1)
 
     def answer(self, reply: Reply) -> None:
         self.steps += 1

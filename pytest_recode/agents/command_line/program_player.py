@@ -27,7 +27,7 @@ from pytest_recode.agents.prompt_texts import ROLE, brief_text, cut, feedback_te
 from pytest_recode.agents.step_log import clean
 from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.episode import Feedback, Move
-from pytest_recode.faults import AgentError, SandboxError, UserError
+from pytest_recode.faults import ProgramError, ProgramFault, SandboxError, UserError
 from pytest_recode.models import Relaying
 from pytest_recode.records.checkpoint import typed_field
 from pytest_recode.task import Brief, Files
@@ -73,7 +73,7 @@ class ProgramPlayer:
     logged: set[bytes] = field(default_factory=set)  # digests of messages that the transcript has
 
     def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
-        """One process. Raises `AgentError` if it fails, or has started another session."""
+        """One process. Raises `ProgramError` if it fails, or has started another session."""
         if not isinstance(workspace, SandboxWorkspace):
             raise SandboxError(f"agent {self.agent.name} plays in a workspace of a sandbox only")
         self.turn += 1
@@ -86,7 +86,9 @@ class ProgramPlayer:
             most=self.context.steps,
             prompt=prompt,
             earlier=self.answers,
-            fault=partial(self._fault, "session-lost: its request does not have the conversation of the turns before"),
+            lost=self._fault(
+                ProgramFault.SESSION_LOST, "its request does not have the conversation of the turns before"
+            ),
         )
         result = workspace.play(self._playing(brief, place, prompt, calls.key), calls.serve)
         end = self.agent.ended(result)
@@ -95,11 +97,14 @@ class ProgramPlayer:
         output = clean(cut(result.output, MAX_OUTPUT))
         how = {"status": result.status, "seconds": round(result.seconds, 3), "stopped": self.stopped}
         self.context.log("program", {"turn": self.turn, "step": 0, **how, "output": output})
-        if not log.steps and not self.stopped:
-            raise self._fault(f"it made no model call ({end.problem or last_line(result.output)})")
+        if not log.steps:
+            raise self._fault(
+                ProgramFault.NO_CALL, end.problem or f"it ended with status {result.status}: {last_line(result.output)}"
+            )
         if end.problem and not self.stopped:
-            raise self._fault(end.problem)
-        self.session = self.session or end.session
+            raise self._fault(ProgramFault.FAILED, end.problem)
+        if self.turn == 1:
+            self.session = end.session or self.session
         self.answers = frozenset(log.answers) or self.answers
         self.stored = self._stored(workspace)
         return Move(steps=log.steps, submitted=not self.stopped, stopped=self.stopped, usage=log.usage)
@@ -154,8 +159,8 @@ class ProgramPlayer:
             return None
         return {path.removeprefix(f"{STATE}/"): data for path, data in files.items()}
 
-    def _fault(self, why: str) -> AgentError:
-        return AgentError(f"agent {self.agent.name}, turn {self.turn}: {why}")
+    def _fault(self, fault: ProgramFault, why: str) -> ProgramError:
+        return ProgramError(fault, self.agent.name, self.turn, why)
 
 
 def kind_of(agent: CommandLineAgent) -> AgentKind:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_recode.agents.command_line.call_log import CallLog
 from pytest_recode.agents.door_requests import DoorAnswer, DoorRequest
-from pytest_recode.faults import AgentError
+from pytest_recode.faults import ProgramError
 from pytest_recode.gateway import dialects
 from pytest_recode.models import Message, Relaying
 
@@ -21,14 +21,14 @@ MIN_KNOWN = 24
 @dataclass(slots=True, kw_only=True)
 class TurnCalls:
     """`most`: calls of the turn. `prompt`: what the program was asked in this turn. `earlier`: answers that a request with that prompt must
-    repeat, because they were given in the turns before; empty in the first. `fault`: the exception if it does not."""
+    repeat, because they were given in the turns before; empty in the first. `lost`: raised if it does not."""
 
     model: Relaying
     log: CallLog
     most: int
     prompt: str
     earlier: frozenset[str]
-    fault: Callable[[], AgentError]
+    lost: ProgramError
     key: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     stopped: str = ""  # "steps", when the program has asked for one more call than a turn has
     continued: bool = False  # whether the earlier conversation was seen in this turn
@@ -73,7 +73,7 @@ class TurnCalls:
         return answer.send(dialects.stream_of(asked.dialect, relayed.answer) if asked.streams else whole)
 
     def _check_session(self, messages: Sequence[Message]) -> None:
-        """Raise `fault` if the program asks its model about the feedback in a conversation without the turns before.
+        """Raise `lost` if the program asks its model about the feedback in a conversation without the turns before.
 
         Other requests, such as for a title, do not have this turn's prompt.
         """
@@ -81,7 +81,7 @@ class TurnCalls:
             return
         self.continued = any(_repeats(message, self.earlier) for message in messages)
         if not self.continued:
-            raise self.fault()
+            raise self.lost
 
 
 def _repeats(message: Message, answers: frozenset[str]) -> bool:
