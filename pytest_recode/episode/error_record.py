@@ -17,7 +17,7 @@ from pytest_recode.faults import (
     machine_error,
     raised,
 )
-from pytest_recode.records.record import ErrorRecord
+from pytest_recode.records.episode_error import ErrorRecord
 from pytest_recode.verdict import legible
 
 

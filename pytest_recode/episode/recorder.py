@@ -22,8 +22,9 @@ from pytest_recode.models import Ledger, Usage
 from pytest_recode.records import record
 from pytest_recode.records.checkpoint import Checkpoint, Resumable, StoredEpisode
 from pytest_recode.records.checkpoint_file import CheckpointWriter, stored_episode
+from pytest_recode.records.episode_error import ErrorRecord
 from pytest_recode.records.first_turn import FirstTurn
-from pytest_recode.records.record import EpisodeFacts, ErrorRecord, Record
+from pytest_recode.records.record import EpisodeFacts, Record
 from pytest_recode.records.run_directory import ANSWERS, TRANSCRIPTS
 from pytest_recode.records.run_files import RunFiles
 from pytest_recode.records.transcript import Transcript

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import cast
 
-from pytest_recode.records.record import ErrorRecord, Record
+from pytest_recode.records.episode_error import ErrorRecord
+from pytest_recode.records.record import Record
 from pytest_recode.records.transcript_lines import TurnLine
 from pytest_recode.records.transcript_turns import ActionResult, PlayedEpisode, PlayedStep, PlayedTurn
 from pytest_recode.render.html.withheld import Without, corrects, knows_reference, shows_tests

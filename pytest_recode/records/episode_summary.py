@@ -10,15 +10,8 @@ import functools
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
-from pytest_recode.records.record import (
-    AbandonedRecord,
-    ErrorRecord,
-    Record,
-    ReplayRecord,
-    UsageRecord,
-    answers,
-    findings,
-)
+from pytest_recode.records.episode_error import ErrorRecord
+from pytest_recode.records.record import AbandonedRecord, Record, ReplayRecord, UsageRecord, answers, findings
 from pytest_recode.records.setup_record import SNIPPET
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from pytest_recode.episode import Turn
+from pytest_recode.records.episode_error import ErrorRecord
 from pytest_recode.records.queue_record import QueuedRecord
 from pytest_recode.records.setup_record import DateFacts, Replaced, SettingsRecord
 from pytest_recode.schema import field_checks
@@ -132,6 +133,11 @@ class TurnRecord(TypedDict):
     unparsed: NotRequired[Annotated[Count, "answers that could not be used; nothing of them was executed"]]
     asked_again: NotRequired[Annotated[Count, "of these, answers that were no step, because the model was asked again"]]
     reindented: Annotated[bool, "the answer's indentation was corrected (--recode-reindent)"]
+    stopped: NotRequired[
+        Annotated[
+            str, "what ended a command-line agent before it ended its turn: `time`, `steps`, or a limit of its sandbox"
+        ]
+    ]
     shared: Annotated[str | None, "node id of the episode that played and paid for this turn, if it is another one"]
     usage: Annotated[UsageRecord, "tokens and cost of this turn"]
     seconds: Annotated[NonNegative, "wall time of this turn"]
@@ -141,25 +147,6 @@ class AbandonedRecord(TypedDict):
     steps: Annotated[Count, "steps of the agent"]
     unparsed: Annotated[Count, "answers that could not be used"]
     asked_again: NotRequired[Annotated[Count, "of these, answers that were no step, because the model was asked again"]]
-
-
-class ErrorRecord(TypedDict):
-    kind: Annotated[
-        str,
-        Rule(
-            schema={
-                "pattern": "^(model:[a-z-]+|agent:[a-z-]+|time|budget|cassette|machine|sandbox|grader|user|worker|internal)$"
-            }
-        ),
-        "error kind; docs/reference/errors.md lists them",
-    ]
-    message: Annotated[str, "message that the terminal shows"]
-    cause: NotRequired[
-        Annotated[
-            str,
-            "the message without the number and duration of tries, where it names them; equal for errors with the same cause",
-        ]
-    ]
 
 
 class ReplayRecord(TypedDict):
@@ -321,6 +308,8 @@ def turn(played: Turn) -> TurnRecord:
     }
     if not played.verdict.verifiable:
         record["verifiable"] = False
+    if played.move.stopped:
+        record["stopped"] = played.move.stopped
     return record
 
 

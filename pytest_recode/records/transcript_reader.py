@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, Literal, cast, overload
 
 from pytest_recode.faults import UserError
+from pytest_recode.records.episode_error import ErrorRecord
 from pytest_recode.records.line_check import transcript_fault, verdict_fault
-from pytest_recode.records.record import EpisodeFacts, ErrorRecord, Record, TurnRecord, passed_but_flagged, usage
+from pytest_recode.records.record import EpisodeFacts, Record, TurnRecord, passed_but_flagged, usage
 from pytest_recode.records.results import parse_json
 from pytest_recode.records.run_directory import reading
 from pytest_recode.records.run_files import LOCAL, RunFiles

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from pytest_recode.models import Ledger
     from pytest_recode.plugin.reports.report_data import ReportData, ValidationData
     from pytest_recode.plugin.run.flight import Flight
-    from pytest_recode.records.record import ErrorRecord, Record
+    from pytest_recode.records.episode_error import ErrorRecord
+    from pytest_recode.records.record import Record
     from pytest_recode.records.run_files import RunFiles
     from pytest_recode.sandboxes import Sandbox
     from pytest_recode.settings import Settings

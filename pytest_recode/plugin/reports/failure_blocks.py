@@ -19,7 +19,7 @@ from pytest_recode.plugin.reports.report_data import data_of
 
 if TYPE_CHECKING:
     from pytest_recode.plugin.run.session import Run
-    from pytest_recode.records.record import ErrorRecord
+    from pytest_recode.records.episode_error import ErrorRecord
 
 MOST_WHOLE = 3
 """How many unsolved episodes, and how many errors of a kind, have a block of their own."""

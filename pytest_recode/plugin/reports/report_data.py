@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from pytest_recode.records.record import ErrorRecord, Record
+from pytest_recode.records.episode_error import ErrorRecord
+from pytest_recode.records.record import Record
 
 if TYPE_CHECKING:
     import pytest

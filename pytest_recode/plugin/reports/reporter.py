@@ -27,7 +27,8 @@ from pytest_recode.settings import decided_at_end
 if TYPE_CHECKING:
     from pytest_recode.episode import Turn
     from pytest_recode.plugin.run.session import Run
-    from pytest_recode.records.record import ErrorRecord, Record
+    from pytest_recode.records.episode_error import ErrorRecord
+    from pytest_recode.records.record import Record
     from pytest_recode.task import Environment
 
 LOG = logging.getLogger("pytest_recode")
@@ -171,10 +172,8 @@ class Reporter:
         path = transcript_path(self.run.out, report.nodeid)
         try:
             record = recover(path, outcome="error", stop="error", error=error)
-        except (
-            ValueError,
-            UserError,
-        ):  # the worker died before the episode began, or an earlier run left a damaged line
+        except (ValueError, UserError):
+            # the worker died before the episode began, or an earlier run left a damaged line
             return {"not_played": report.longreprtext}
         report.user_properties = episode_properties(record, self.run.out)
         return {"record": record}

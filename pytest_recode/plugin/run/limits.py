@@ -21,7 +21,8 @@ from pytest_recode.clock import Clock, Wait
 from pytest_recode.faults import Interrupt, ModelError, ModelFault
 
 if TYPE_CHECKING:
-    from pytest_recode.records.record import ErrorRecord, Record
+    from pytest_recode.records.episode_error import ErrorRecord
+    from pytest_recode.records.record import Record
 
 AGAIN = 1.0
 """Minimum seconds until the next alarm, if an alarm came too early because the clock was stopped in between."""
