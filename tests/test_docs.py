@@ -15,7 +15,7 @@ from textwrap import dedent
 import pytest
 
 from docs import generate
-from pytest_recode.faults import ModelFault
+from pytest_recode.faults import ModelFault, ProgramFault
 from pytest_recode.render import words
 from pytest_recode.render.summary_tables import COLUMNS
 from tests.projects import Command
@@ -89,11 +89,12 @@ def test_the_page_that_explains_a_command_names_it(generated: dict[str, str]) ->
 
 
 def test_every_kind_of_error_is_told() -> None:
-    """A record's kind is one of a model's faults, or one of those that its schema names."""
+    """A record's kind is one of a model's faults or of an agent's program's, or one of those that its schema names."""
     schema = json.loads((ROOT / "pytest_recode/records/records.schema.json").read_text("utf-8"))
     pattern = schema["properties"]["error"]["properties"]["kind"]["pattern"]
     others = re.findall(r"[a-z]+", pattern.partition("+|")[2])
-    assert list(words.KINDS) == [*(f"model:{fault}" for fault in ModelFault), *others]
+    of_programs = [f"agent:{fault}" for fault in ProgramFault]
+    assert list(words.KINDS) == [*(f"model:{fault}" for fault in ModelFault), *of_programs, *others]
 
 
 def test_every_column_of_the_summary_is_explained() -> None:
