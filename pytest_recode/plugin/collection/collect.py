@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -116,15 +116,14 @@ class Manifest(pytest.File):
             )
 
     def _items(self, task: Task, prefix: str, owns: Sequence[Settings]) -> Iterator[pytest.Item]:
-        first = owns[0]  # the only one in the first two cases, in which no agent can be chosen
-        if first.validate:
+        if owns[0].validate:  # the only one: no agent can be chosen
             from pytest_recode.validation.checks import checks
 
-            task = _limited(task, first)
+            task = _limited(task, owns[0])
             for check in checks(task):
                 yield self._item(ValidateItem, f"{prefix}validate[{check.name}]", task=task, check=check.name)
-        elif first.replay_feedback is not None:
-            yield from self._replays(_limited(task, first), prefix, first)
+        elif owns[0].replay_feedback is not None:
+            yield from self._replays(task, prefix, {own.agent: own for own in owns})
         else:
             for own in owns:
                 yield from self._episodes(_limited(task, own), prefix, own, several=len(owns) > 1)
@@ -143,16 +142,18 @@ class Manifest(pytest.File):
                         facts = {"model": model, "policy": policy, "attempt": attempt}
                         yield self._item(EpisodeItem, f"{prefix}episode[{name}]", task=task, settings=own, **facts)
 
-    def _replays(self, task: Task, prefix: str, settings: Settings) -> Iterator[pytest.Item]:
+    def _replays(self, task: Task, prefix: str, by_agent: Mapping[str, Settings]) -> Iterator[pytest.Item]:
         for replay in run_of(self.config).replays:
             facts = replay.facts
             if (facts["task"], facts["format"]) != (task.id, task.format):
                 continue
+            settings = by_agent[facts["agent"]]
             origin = facts["nodeid"].rpartition("[")[2].removesuffix("]")
             played = {"settings": replay.settings(settings), "model": facts["model"], "attempt": facts["attempt"]}
             for policy in settings.feedbacks:
                 name = f"{prefix}replay[{origin}-turn{replay.turn}-{policy}]"
-                yield self._item(EpisodeItem, name, task=task, policy=policy, replay=replay, **played)
+                limited = _limited(task, settings)
+                yield self._item(EpisodeItem, name, task=limited, policy=policy, replay=replay, **played)
 
     def _item(self, kind: type[TaskItem], name: str, **facts: Any) -> pytest.Item:
         # pass the whole id: from the name alone, pytest 9.2 does not find the part in brackets, and --lf loses the item

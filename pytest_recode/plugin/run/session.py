@@ -74,7 +74,7 @@ class Run:
         self._repeats = False
 
     def _replays(self) -> tuple[Replay, ...]:
-        """The stored turns to replay, with the models of this run. Raises `pytest.UsageError`."""
+        """The stored turns to replay, whose agents and models this run has. Raises `pytest.UsageError`."""
         settings = self.settings
         if settings.replay_feedback is None:
             return ()
@@ -93,8 +93,11 @@ class Run:
                     raise UserError(
                         f"--recode-model={name} has no episodes in {settings.replay_feedback}: choose from {', '.join(models)}"
                     )
-        self.settings = replace(settings, models=settings.models or models)
-        return tuple(turn for turn in stored_turns if turn.facts["model"] in self.settings.models)
+        chosen = tuple(turn for turn in stored_turns if turn.facts["model"] in (settings.models or models))
+        agents = tuple(dict.fromkeys(turn.facts["agent"] for turn in chosen))
+        explicit = settings.explicit | {"agents"}  # whatever a format's tasks are played with elsewhere
+        self.settings = replace(settings, models=settings.models or models, agents=agents, explicit=explicit)
+        return chosen
 
     def notify(self, line: str) -> None:
         """Write a line to the terminal immediately, if there is one."""

@@ -32,18 +32,25 @@ def common(rows: Iterable[Row]) -> str:
     if len(parts) < 2:
         return ""
     differing, [first, *_] = _differing(parts), parts.values()
-    heads = {0: "", 1: "feedback ", 3: "agent "}
+    heads = {0: "", 1: "feedback ", _AGENT: "agent "}
     return ", ".join(
         f"{head}{first[place]}" for place, head in heads.items() if first[place] and place not in differing
     )
 
 
 _ALWAYS = frozenset({0, 1})
+_AGENT = 3
 
 
 def _joined(parts: Mapping[Row, tuple[str, ...]], places: Set[int]) -> dict[Row, str]:
+    def shown(row: Row, place: int) -> bool:
+        return place in places and not (
+            place == _AGENT and row.agent == row.model
+        )  # without a model, it has the agent's name
+
     return {
-        row: ", ".join(part for place, part in enumerate(own) if part and place in places) for row, own in parts.items()
+        row: ", ".join(part for place, part in enumerate(own) if part and shown(row, place))
+        for row, own in parts.items()
     }
 
 
