@@ -18,11 +18,13 @@ MARGIN = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxPlace:
-    """Absolute paths in the sandbox of the workspace's root and of the home directory, and the port of the door on 127.0.0.1."""
+    """Absolute paths in the sandbox of the workspace's root, of the home directory and of what the sandbox shows of this machine; and the port
+    of the door on 127.0.0.1."""
 
     work: str
     home: str
     port: int
+    shown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

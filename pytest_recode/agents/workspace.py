@@ -93,11 +93,12 @@ class SandboxWorkspace:
 
     def place(self) -> SandboxPlace:
         """Where a program that plays works, and the port of its door."""
-        place = _typed(self._ask("place"), dict)
+        place = _typed(self._ask("place", shown=list(self._program.shown)), dict)
         return SandboxPlace(
             work=_typed(place.get("work"), str),
             home=_typed(place.get("home"), str),
             port=_typed(place.get("port"), int),
+            shown=_texts(place.get("shown")),
         )
 
     def play(self, program: Playing, serve: Serve) -> CommandResult:

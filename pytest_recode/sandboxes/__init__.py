@@ -30,7 +30,8 @@ class Program:
     `preparation`: bytes for the entry's `prepare(preparation)`, which is called once after `warm()` in a temporary writable
     directory; launches fork from the result. Local sandboxes keep a second warm parent for each preparation, forked from the
     first, so that modules that all preparations need are imported once.
-    `shown`: absolute real paths of directories and files of this machine that the program sees under the same paths, and cannot change.
+    `shown`: absolute real paths of directories and files of this machine that the program sees, and cannot change: under the same
+    paths, or under those of `inside/workspace/shown_paths.py`.
     """
 
     name: str

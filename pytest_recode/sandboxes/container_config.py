@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_recode.inside.workspace.shown_paths import places
 from pytest_recode.sandboxes.daemon import host
 from pytest_recode.sandboxes.interpreters import FIXED
 from pytest_recode.sandboxes.leftovers import mark
@@ -88,7 +89,7 @@ def config(docker: Any, kind: ContainerKind, run: str) -> dict[str, Any]:
             Ulimit(name="fsize", soft=file_size, hard=file_size),
         ],
         log_config=LogConfig(type="none"),
-        binds={path: {"bind": path, "mode": "ro"} for path in kind.key.shown},
+        binds={path: {"bind": place, "mode": "ro"} for path, place in places(kind.key.shown).items()},
         auto_remove=True,
     )
     if not kind.key.persistent:

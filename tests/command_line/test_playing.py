@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ MakeTask = Callable[..., Path]
 Results = Callable[..., list[dict[str, Any]]]
 Installed = Callable[[str], InstalledProgram]
 
+IMAGE = os.environ.get("RECODE_TEST_IMAGE", "")
 MODEL = "--recode-model=openai/local"
 
 
@@ -39,11 +41,14 @@ def test_an_agent_is_solved_in_its_third_turn(
     results: Results,
     pytester: pytest.Pytester,
 ) -> None:
+    if sandbox == "docker" and not IMAGE:
+        pytest.skip("RECODE_TEST_IMAGE names no docker image with Python and pytest")
     version = installed(name).version
     make_task("a")
     with ChatServer(solved_in(3)) as server:
         agent = (f"--recode-agent={name}", MODEL, f"--recode-api-base={server.url}", "--recode-out=out")
-        result = recode("-v", *agent, sandbox=sandbox)
+        image = [f"--recode-image={IMAGE}"] if sandbox == "docker" else []
+        result = recode("-v", *agent, *image, sandbox=sandbox)
     result.assert_outcomes(passed=1)
     (record,) = results()
     assert [turn["passed"] for turn in record["turns"]] == [1, 1, 2]

@@ -93,7 +93,7 @@ def _answer(turn: int) -> str:
 
 def _player(agent: CommandLineAgent, program: InstalledProgram, model: _Answering) -> ProgramPlayer:
     context = AgentContext(model=None, steps=20, turns=9, log=lambda *_: None, program=program, agent_seconds=SECONDS)
-    return ProgramPlayer(agent=agent, executable=program.executable, context=context, model=model)
+    return ProgramPlayer(agent=agent, program=program, context=context, model=model)
 
 
 def _turn(player: ProgramPlayer, number: int, workspace: SandboxWorkspace) -> None:

@@ -61,7 +61,7 @@ class ProgramPlayer:
     """
 
     agent: CommandLineAgent
-    executable: Path
+    program: InstalledProgram
     context: AgentContext
     model: Relaying
     turn: int = 0
@@ -128,7 +128,7 @@ class ProgramPlayer:
         assert command is not None, "refused before anything was spent"
         self.session = self.session or str(uuid.uuid4())
         session = Session(
-            executable=str(self.executable),
+            executable=self._executable(place),
             id=self.session,
             url=f"http://127.0.0.1:{place.port}",
             key=key,
@@ -145,6 +145,11 @@ class ProgramPlayer:
             entered=PROMPT_FILE,
             seconds=self.context.agent_seconds,
         )
+
+    def _executable(self, place: SandboxPlace) -> str:
+        """Its path in the sandbox."""
+        where = self.program.executable.relative_to(self.program.shown)
+        return str(Path(place.shown[0]) / where)
 
     def _prompt(self, brief: Brief, feedback: Feedback | None, place: SandboxPlace) -> str:
         if self.turn == 1:
@@ -195,7 +200,7 @@ def _make(agent: CommandLineAgent, context: AgentContext) -> ProgramPlayer:
         raise UserError(
             f"agent {agent.name} cannot continue a session, and so takes no feedback: use --recode-turns=1 or --recode-feedback=none"
         )
-    return ProgramPlayer(agent=agent, executable=context.program.executable, context=context, model=context.model)
+    return ProgramPlayer(agent=agent, program=context.program, context=context, model=context.model)
 
 
 def _packed(data: bytes) -> str:

@@ -25,6 +25,7 @@ from typing import Any, Optional
 
 from ..runtime import command_runner
 from ..wire import frames
+from . import shown_paths
 from .door import Door
 from .file_tree import Missing, Refusal, TooLarge, Tree
 
@@ -241,10 +242,12 @@ class _Workspace:
             "seconds": time.monotonic() - start,
         }
 
-    def op_place(self) -> dict[str, Any]:
-        """Where a program that plays works, where it may keep files of its own, and the port of the door, which is open from now on."""
+    def op_place(self, shown: list[str]) -> dict[str, Any]:
+        """Where a program that plays works, where it may keep files of its own, the port of the door, which is open from now on, and where
+        the paths of the host that are `shown` are."""
         self.door = self.door or Door()
-        return {"work": self.tree.path, "home": os.path.realpath(os.environ["HOME"]), "port": self.door.port}
+        home = os.path.realpath(os.environ["HOME"])
+        return {"work": self.tree.path, "home": home, "port": self.door.port, "shown": shown_paths.found(shown)}
 
     def op_play(
         self, argv: list[str], env: dict[str, str], files: dict[str, bytes], entered: str, seconds: float
