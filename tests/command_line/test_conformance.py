@@ -74,7 +74,7 @@ def test_a_script_of_twenty_lines_keeps_to_it(sandbox: Sandbox, tmp_path: Path) 
     ("program", "stored", "said"),
     [
         pytest.param({"keeps": False}, ("session.json",), "session-lost", id="forgets"),
-        pytest.param({"reads": False}, ("session.json",), "no request had the task", id="reads no prompt"),
+        pytest.param({"reads": False}, ("session.json",), "none of its requests had the prompt", id="reads no prompt"),
         pytest.param({"calls": 0}, ("session.json",), "no-model-call", id="asks nothing"),
         pytest.param({}, ("elsewhere",), "nothing of its session was found in elsewhere", id="stores it elsewhere"),
     ],

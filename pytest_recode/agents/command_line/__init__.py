@@ -7,8 +7,10 @@ it has no network, and the key that it is given opens this episode's model only,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pytest_recode.agents import CommandResult
 from pytest_recode.agents.installed_programs import Source
@@ -58,6 +60,17 @@ def by_status(result: CommandResult) -> ProgramEnd:
     if result.timed_out or not result.status:
         return ProgramEnd()
     return ProgramEnd(problem=f"it ended with status {result.status}: {last_line(result.output)}")
+
+
+def objects_in(output: str) -> Iterator[Mapping[str, Any]]:
+    """The JSON objects among the lines of an output, in order."""
+    for line in output.splitlines():
+        try:
+            read = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(read, dict):
+            yield read
 
 
 def last_line(output: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 from pytest_recode.agents import CommandResult
-from pytest_recode.agents.command_line import MODEL, CommandLineAgent, ProgramEnd, Session, by_status
+from pytest_recode.agents.command_line import MODEL, CommandLineAgent, ProgramEnd, Session, by_status, objects_in
 from pytest_recode.agents.command_line.program_player import kind_of
 from pytest_recode.agents.installed_programs import NpmProgram
 
@@ -40,21 +40,12 @@ def _env(session: Session) -> Mapping[str, str]:
 
 def _ended(result: CommandResult) -> ProgramEnd:
     """Its last line says whether it failed, and is a "success" in either case."""
-    last = next((line for line in _lines(result.output) if line.get("type") == "result"), {})
+    last: Mapping[str, Any] = next(
+        (line for line in reversed([*objects_in(result.output)]) if line.get("type") == "result"), {}
+    )
     if last.get("is_error"):
         return ProgramEnd(problem=f"it reported an error: {str(last.get('result'))[:300]}")
     return by_status(result)
-
-
-def _lines(output: str) -> Iterator[Mapping[str, object]]:
-    """The JSON objects of its output, the last first."""
-    for line in reversed(output.splitlines()):
-        try:
-            read = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(read, dict):
-            yield read
 
 
 _NPM = "@anthropic-ai/claude-code-linux-x64"

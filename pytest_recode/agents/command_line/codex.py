@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from pytest_recode.agents import CommandResult
-from pytest_recode.agents.command_line import MODEL, CommandLineAgent, ProgramEnd, Session, by_status
+from pytest_recode.agents.command_line import MODEL, CommandLineAgent, ProgramEnd, Session, by_status, objects_in
 from pytest_recode.agents.command_line.program_player import kind_of
 from pytest_recode.agents.installed_programs import NpmProgram
 from pytest_recode.task import Files
@@ -50,10 +48,8 @@ def _files(session: Session) -> Files:
 
 
 def _ended(result: CommandResult) -> ProgramEnd:
-    for line in result.output.splitlines():
-        if line.startswith('{"type":"thread.started"'):
-            return ProgramEnd(problem=by_status(result).problem, session=str(json.loads(line)["thread_id"]))
-    return by_status(result)
+    begun = next((line for line in objects_in(result.output) if line.get("type") == "thread.started"), {})
+    return ProgramEnd(problem=by_status(result).problem, session=str(begun.get("thread_id", "")))
 
 
 PROGRAM = NpmProgram(

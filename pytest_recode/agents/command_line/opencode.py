@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 
 from pytest_recode.agents import CommandResult
-from pytest_recode.agents.command_line import MODEL, CommandLineAgent, ProgramEnd, Session, by_status
+from pytest_recode.agents.command_line import MODEL, CommandLineAgent, ProgramEnd, Session, by_status, objects_in
 from pytest_recode.agents.command_line.program_player import kind_of
 from pytest_recode.agents.installed_programs import NpmProgram
 from pytest_recode.task import Files
 
-_SESSION = re.compile(r'"sessionID":"(\w+)"')
 _ALWAYS = ("run", "--pure", "--format", "json", "--auto")
 
 
@@ -46,8 +44,8 @@ def _env(session: Session) -> Mapping[str, str]:
 
 
 def _ended(result: CommandResult) -> ProgramEnd:
-    named = _SESSION.search(result.output)
-    return ProgramEnd(problem=by_status(result).problem, session=named[1] if named else "")
+    begun = next((line for line in objects_in(result.output) if "sessionID" in line), {})
+    return ProgramEnd(problem=by_status(result).problem, session=str(begun.get("sessionID", "")))
 
 
 PROGRAM = NpmProgram(

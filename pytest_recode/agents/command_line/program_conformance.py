@@ -46,9 +46,6 @@ def check_command_line_agent(
     with workspace() as first:
         _turn(player, 1, first)
         assert model.prompts, "the program asked its model nothing in its first turn"
-        assert any(BRIEF.instruction in prompt for prompt in model.prompts), (
-            "no request had the task: is the prompt its standard input?"
-        )
         if agent.later is None:
             return
         _turn(player, 2, first)

@@ -103,6 +103,10 @@ class ProgramPlayer:
             )
         if end.problem and not self.stopped:
             raise self._fault(ProgramFault.FAILED, end.problem)
+        if not calls.continued:
+            raise self._fault(
+                ProgramFault.FAILED, "none of its requests had the prompt of the turn, which is its standard input"
+            )
         if self.turn == 1:
             self.session = end.session or self.session
         self.answers = frozenset(log.answers) or self.answers

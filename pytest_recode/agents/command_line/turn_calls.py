@@ -31,7 +31,7 @@ class TurnCalls:
     lost: ProgramError
     key: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     stopped: str = ""  # "steps", when the program has asked for one more call than a turn has
-    continued: bool = False  # whether the earlier conversation was seen in this turn
+    continued: bool = False  # whether a request had the prompt, after the conversation of the turns before
 
     def serve(self, request: DoorRequest, answer: DoorAnswer) -> None:
         """Answer a request of the program. Raises what the model's call raises, which ends the program."""
@@ -77,9 +77,9 @@ class TurnCalls:
 
         Other requests, such as for a title, do not have this turn's prompt.
         """
-        if self.continued or not self.earlier or not any(self.prompt.strip() in each.content for each in messages):
+        if self.continued or not any(self.prompt.strip() in each.content for each in messages):
             return
-        self.continued = any(_repeats(message, self.earlier) for message in messages)
+        self.continued = not self.earlier or any(_repeats(message, self.earlier) for message in messages)
         if not self.continued:
             raise self.lost
 
