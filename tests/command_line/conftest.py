@@ -11,7 +11,8 @@ import pytest
 
 from pytest_recode.agents import InstalledProgram
 from pytest_recode.agents.command_line import claude_code, codex, opencode
-from pytest_recode.agents.installed_programs import program
+from pytest_recode.agents.installed_programs import cache, program
+from pytest_recode.faults import UserError
 from tests.chat_server import chat_server as chat_server
 from tests.plugin.conftest import agents as agents
 from tests.plugin.conftest import make_task as make_task
@@ -19,6 +20,8 @@ from tests.plugin.conftest import recode as recode
 from tests.plugin.conftest import results as results
 
 AGENTS = {each.AGENT.name: each.AGENT for each in (claude_code, codex, opencode)}
+LARGEST = 3 << 30
+"""Bytes that an installation may take, with what the package manager keeps."""
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 """Before pytester gives each test a home directory of its own."""
 
@@ -34,10 +37,14 @@ def installed() -> Callable[[str], InstalledProgram]:
     """The pinned version of an agent; the first test that needs it installs it."""
 
     def find(name: str) -> InstalledProgram:
-        if shutil.which("npm") is None:
-            pytest.skip("npm, which installs the agents, is not on PATH")
         source = AGENTS[name].source
         assert source is not None
-        return program(name, source, print)
+        place = CACHE if CACHE.exists() else Path("/")
+        if not (cache() / f"{name}-{source.version}").exists() and shutil.disk_usage(place).free < LARGEST:
+            pytest.skip(f"{name} needs up to {LARGEST >> 20} MiB of disk space in {CACHE}")
+        try:
+            return program(name, source, print)
+        except UserError as error:
+            pytest.skip(f"{name} cannot be installed here: {error}")
 
     return find

@@ -3,7 +3,7 @@
 Kind, and fields beside `turn` and `step`, which is the number of the call in the turn:
 
     message   role, content, tool_calls, tool_call_id    each message that the program sends to the model, once; and its answers
-    step      planning (the text beside tool calls), actions (the names of the tools), usage, finish, thoughts
+    step      planning (the text beside tool calls), actions (the names of the tools), asked_model, usage, finish, thoughts
     action    number, kind, arguments                    each tool call
     result    number, kind, ok, text                     what the program sends the model of it, with its next call
 """
@@ -51,13 +51,14 @@ class CallLog:
             of_last = message.role == "tool" and self.steps > 0
             self._message(replace(message, content=text), self.steps if of_last else self.steps + 1)
 
-    def answer(self, reply: Reply) -> None:
+    def answer(self, reply: Reply, asked_model: str) -> None:
+        """`asked_model`: the name that the program gave the model."""
         self.steps += 1
         self.usage += reply.usage
         text = clean(cut(reply.text, MAX_LOGGED))
         self._message(Message(role="assistant", content=text, tool_calls=reply.tool_calls), self.steps)
         names = [call.name for call in reply.tool_calls]
-        parts = {"planning": text if names else "", "actions": names}
+        parts = {"planning": text if names else "", "actions": names, "asked_model": asked_model}
         self._line("step", self.steps, {**parts, **reply_fields(reply)})
         self._open = {}
         for number, call in enumerate(reply.tool_calls, 1):

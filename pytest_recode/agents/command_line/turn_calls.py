@@ -66,7 +66,7 @@ class TurnCalls:
         relayed = self.model.relay(asked.dialect, asked.body, alive)
         if relayed.waited:
             answer.grant(relayed.waited)
-        self.log.answer(relayed.reply)
+        self.log.answer(relayed.reply, relayed.asked_model)
         if not answer.begun:
             answer.begin(200, headers)
         whole = json.dumps(relayed.answer).encode()
