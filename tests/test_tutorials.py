@@ -1,4 +1,4 @@
-"""The tutorials, from their first line to their last: their files are written and their commands are run, in their order."""
+"""The tutorials, and how to compare agents, from their first line to their last: their files are written and their commands are run, in their order."""
 
 from __future__ import annotations
 
@@ -102,3 +102,24 @@ def test_the_first_task(tmp_path: Path, quick_python: tuple[str, ...]) -> None:
     survivors = re.findall(r"^ +\+ (.*)$", repaired, re.MULTILINE)
     assert [each.strip() for each in survivors] == ["maximum, total = -math.inf, 1.0", "larger = max(score, maximum)"]
     assert "1/1" in played
+
+
+@pytest.mark.slow
+def test_comparing_two_agents(tmp_path: Path, quick_python: tuple[str, ...]) -> None:
+    place = with_tasks(tmp_path, "sinkhorn", "soft-nms")
+    played, pairs, one_pair, calls, _, by_name, by_mark, resumed = follow(
+        "../how-to/compare-two-agents.md", place, quick_python
+    )
+    page = (ROOT / "docs/how-to/compare-two-agents.md").read_text("utf-8")
+    [shown] = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    head, *rows = shown.splitlines()
+    table = [line.split() for line in played.splitlines()]
+    assert head.split() in table
+    assert all(row.split()[:4] in [line[:4] for line in table] for row in rows)
+    assert "agent one-shot / recode; steps 1 / 3" in pairs
+    assert "L0, with paper, one-shot" in one_pair
+    assert calls.startswith("Calls of models")
+    assert (place / "agents.html").stat().st_size > 100_000
+    for listing, agent in ((by_name, "one-shot"), (by_mark, "recode")):
+        assert set(re.findall(r"episode\[(.*?)-sim/", listing)) == {agent}
+    assert re.search(r"reference +reference +L4 +2/2", resumed)
