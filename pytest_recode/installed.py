@@ -50,14 +50,17 @@ def misspelt_group() -> None:
             )
 
 
-def part(kind: str, name: str, offer: Any, source: str = "") -> Any:
+def part(kind: str, name: str, offer: Any, source: str = "", rest: str | None = None) -> Any:
     """The part that is offered: an object, or its place, which is imported. A class or function that makes an agent becomes an `AgentKind`.
 
-    `source`: where the offer is from, in words, if it is not the project's own. Its fields are checked here against their types, and what
-    its functions raise and return when they are called. Raises `UserError` if it cannot be imported, or is not of its type.
+    `source`: where the offer is from, in words, if it is not the project's own. `rest`: the text after a name that ends in ":"; then a
+    function of that text is offered, which returns the part. Its fields are checked here against their types, and what its functions
+    raise and return when they are called. Raises `UserError` if it cannot be imported, or is not of its type.
     """
     who = f"{TYPES[kind].noun} {name!r}" + (f" of {source}" if source else "")
     value = imported(offer, who) if isinstance(offer, str) else offer
+    if rest is not None:
+        value = _made(value, rest, who)
     kind_type = TYPES[kind].type()
     if not isinstance(value, kind_type):
         if kind != "agents":
@@ -79,6 +82,17 @@ def part(kind: str, name: str, offer: Any, source: str = "") -> Any:
             f"{who} is registered for the manifest {name!r}, but its Format.manifest is {value.manifest!r}: make them equal"
         )
     return _checked_calls(value, who)
+
+
+def _made(function: Any, rest: str, who: str) -> Any:
+    if not callable(function):
+        raise UserError(f"{who} is a {type(function).__name__}: it must be a function of the text after its name")
+    try:
+        return function(rest)
+    except UserError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise UserError(f"{who} raised {raised(error)} for {rest!r}") from error
 
 
 def _checked_calls(value: Any, who: str) -> Any:
@@ -109,11 +123,15 @@ def _call(function: Callable[..., Any], declared: Any, what: str, *arguments: An
 
 
 class Installed(Mapping[str, Any]):
-    """The installed parts of a kind, by name. One is imported when it is looked up. Raises `UserError` as `places` and `part` do."""
+    """The installed parts of a kind, by name, without those whose name ends in ":". One is imported when it is looked up.
+
+    Raises `UserError` as `places` and `part` do.
+    """
 
     def __init__(self, kind: str) -> None:
         misspelt_group()
-        self._kind, self._places = kind, places(kind)
+        self._kind = kind
+        self._places = {name: place for name, place in places(kind).items() if not name.endswith(":")}
 
     def __getitem__(self, name: str) -> Any:
         place = self._places[name]

@@ -62,7 +62,9 @@ def given_program(name: str, path: str) -> InstalledProgram:
     found = path if "/" in path else shutil.which(path) or path
     executable = Path(f"{directory}/{file}" if whole else found).expanduser().resolve()
     if not executable.is_file() or not os.access(executable, os.X_OK):
-        raise UserError(f"agent {name}: {path} is no executable file: give the path of its program")
+        raise UserError(
+            f"agent {name}: {path} is no executable file: give the path of its program, and make it executable (chmod +x)"
+        )
     shown = Path(directory).expanduser().resolve() if whole else executable
     return InstalledProgram(shown=shown, executable=executable)
 

@@ -85,8 +85,8 @@ NAMES = [
     ),
     (
         "--recode-agent=recod",
-        "unknown agent 'recod' (did you mean recode?): choose from noop, one-shot, person, recode, recode-h, reference, "
-        "or package.module:Name",
+        "unknown agent 'recod' (did you mean recode?): choose from claude-code, codex, command:, noop, one-shot, opencode, "
+        "person, recode, recode-h, reference, or package.module:Name",
     ),
     (
         "--recode-agent=no.such.module:Agent",

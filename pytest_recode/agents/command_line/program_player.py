@@ -132,6 +132,7 @@ class ProgramPlayer:
         assert command is not None, "refused before anything was spent"
         self.session = self.session or str(uuid.uuid4())
         session = Session(
+            turn=self.turn,
             executable=self._executable(place),
             id=self.session,
             url=f"http://127.0.0.1:{place.port}",

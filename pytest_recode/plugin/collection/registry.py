@@ -36,12 +36,21 @@ class Registry:
         return found
 
     def agent(self, name: str) -> AgentKind:
-        """Look up a registered name or `package.module:Name`: an AgentKind, or a callable that makes an Agent from an AgentContext."""
-        if ":" in name:
-            kind: AgentKind = part("agents", name, imported(name, f"--recode-agent={name}"))
+        """Look up a registered name, a name with a registered prefix (`command:`), or `package.module:Name`: an AgentKind, or a callable that
+        makes an Agent from an AgentContext."""
+        registered = self.registered_agent(name)
+        if registered.endswith(":"):
+            kind: AgentKind = self._load("agents", registered, name.removeprefix(registered))
+        elif ":" in name:
+            kind = part("agents", name, imported(name, f"--recode-agent={name}"))
         else:
             kind = self._choose("agents", name, "agent", "or package.module:Name")
         return kind
+
+    def registered_agent(self, name: str) -> str:
+        """The prefix under which an agent is registered, such as `command:`; the name itself if there is none."""
+        first, colon, _ = name.partition(":")
+        return f"{first}:" if colon and f"{first}:" in self.offers["agents"] else name
 
     def sandbox(self, name: str) -> SandboxKind:
         kind: SandboxKind = self._choose("sandboxes", name, "sandbox", "or auto")
@@ -100,11 +109,13 @@ class Registry:
             raise UserError(unknown(noun, name, self.offers[what], also))
         return self._load(what, name)
 
-    def _load(self, what: str, name: str) -> Any:
-        if (what, name) not in self._parts:
+    def _load(self, what: str, name: str, rest: str | None = None) -> Any:
+        """`rest`: the text after a prefix."""
+        key = what, f"{name}{rest or ''}"
+        if key not in self._parts:
             source = self.sources.get(what, {}).get(name, "")
-            self._parts[what, name] = part(what, name, self.offers[what][name], source)
-        return self._parts[what, name]
+            self._parts[key] = part(what, name, self.offers[what][name], source, rest)
+        return self._parts[key]
 
 
 def unknown(noun: str, name: str, choices: Iterable[str], also: str = "") -> str:

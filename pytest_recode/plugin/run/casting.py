@@ -79,7 +79,7 @@ def replaced(
     """The parts of a run that replace built-in ones, each with who registers it. `formats`: manifests."""
     models = filter(None, (*settings.models, settings.feedback_model, settings.search_model))
     chosen = {
-        "agents": settings.agents,
+        "agents": [registry.registered_agent(agent) for agent in settings.agents],
         "sandboxes": sandboxes,
         "policies": [spec.partition(":")[0] for spec in settings.feedbacks],
         "models": [registry.registered_model(model) for model in models],
