@@ -347,7 +347,7 @@ def test_a_bad_ini_flag_names_the_ini(make_task: MakeTask, recode: Run, pytester
             'recode_model = "sim/expert"',
             ('recode_model is not a list of texts, as in ["NAME"]', "got str: 'sim/expert'"),
         ),
-        ("recode_agent = 3", ("recode_agent is not a text", "got int: 3")),
+        ("recode_python = 3", ("recode_python is not a text", "got int: 3")),
         ('recode_no_paper = "yes"', ("recode_no_paper is not true or false", "got str: 'yes'")),
     ],
 )
@@ -365,7 +365,7 @@ def test_toml_numbers_and_texts(make_task: MakeTask, recode: Run, pytester: pyte
     make_task()
     pytester.makepyprojecttoml(
         "[tool.pytest]\nrecode_attempts = 2\nrecode_seed = 7\nrecode_call_seconds = 1.5\nrecode_test_seconds = 30\n"
-        'recode_agent = "reference"\nrecode_feedback = ["L0"]\nrecode_no_paper = true\nrecode_out = "out"\n'
+        'recode_agent = ["reference"]\nrecode_feedback = ["L0"]\nrecode_no_paper = true\nrecode_out = "out"\n'
     )
     recode().assert_outcomes(passed=2)
     assert [each["seed"] for record in results("out") for each in record["turns"]] == [7, 7]

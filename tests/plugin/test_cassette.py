@@ -161,7 +161,8 @@ def test_a_request_that_is_not_recorded_is_an_error_with_the_first_difference(
         "--recode-cassette-mode=auto",
     )
     for given, names in OPTIONS.items():
-        recode(*RUN, *replay, *given, f"--recode-out=out{given[0]}").assert_outcomes(errors=1)
+        others = [each for each in RUN if each.partition("=")[0] != given[0].partition("=")[0]]
+        recode(*others, *replay, *given, f"--recode-out=out{given[0]}").assert_outcomes(errors=1)
         [record] = records(pytester.path / f"out{given[0]}").values()
         assert_message(record["error"]["message"], "not recorded", *names, "--recode-cassette-mode=auto")
     (pytester.path / "bench/one/instruction.md").write_text("Write answer.py with other words.\n")

@@ -161,7 +161,7 @@ class EpisodeItem(RecodeItem):
         self.settings = as_played(settings)
         self.replay = replay
         self.model, self.policy, self.attempt = model, policy, attempt
-        self.extra_keyword_matches.update({settings.agent, model or "", policy, policy.partition(":")[0]} - {""})
+        self.extra_keyword_matches.update({model or "", policy, policy.partition(":")[0]} - {""})
         self.mark(agent=settings.agent, model=model or "", feedback=policy, attempt=attempt)
         limits = self.task.limits
         registry = run_of(self.config).registry

@@ -73,7 +73,7 @@ def unknown_in_keywords(expression: str, items: Sequence[pytest.Item]) -> list[s
     ]
     return [
         f"-k {word}: nothing has this name{guess(word, list(keywords))}: choose from ids of tasks"
-        f" ({some_of(sorted(tasks), _MOST_SHOWN)}), domains, tags, difficulties, agents, models and feedback"
+        f" ({some_of(sorted(tasks), _MOST_SHOWN)}), domains, tags, difficulties, models and feedback"
         for word in unknown
     ]
 
