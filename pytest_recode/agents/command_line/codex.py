@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pytest_recode.agents import CommandResult
 from pytest_recode.agents.command_line import MODEL, CommandLineAgent, ProgramEnd, Session, by_status, objects_in
 from pytest_recode.agents.command_line.program_player import kind_of
@@ -31,6 +33,9 @@ enabled = false
 [otel]
 exporter = "none"
 
+[shell_environment_policy]
+exclude = ["GATEWAY_KEY", "TMPDIR"]
+
 [features]
 plugins = false
 apps = false
@@ -44,7 +49,16 @@ _ALWAYS = ("--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-an
 
 
 def _files(session: Session) -> Files:
-    return {"config.toml": CONFIG.format(model=MODEL, url=session.url).encode()}
+    return {"config.toml": CONFIG.format(model=MODEL, url=session.url).encode(), f"{_TEMPORARY}/.keep": b""}
+
+
+_TEMPORARY = "tmp"
+
+
+def _env(session: Session) -> Mapping[str, str]:
+    """Codex gives its commands no program `apply_patch`, which its system prompt is about, if its home is below the directory for
+    temporary files."""
+    return {"CODEX_HOME": session.state, "GATEWAY_KEY": session.key, "TMPDIR": f"{session.state}/{_TEMPORARY}"}
 
 
 def _ended(result: CommandResult) -> ProgramEnd:
@@ -70,7 +84,7 @@ AGENT = CommandLineAgent(
     source=PROGRAM,
     first=lambda session: (session.executable, "exec", *_ALWAYS, "-"),
     later=lambda session: (session.executable, "exec", "resume", *_ALWAYS, session.id, "-"),
-    env=lambda session: {"CODEX_HOME": session.state, "GATEWAY_KEY": session.key},
+    env=_env,
     files=_files,
     session=("sessions",),
     ended=_ended,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 
 from pytest_recode.agents import CommandResult
 from pytest_recode.agents.command_line import MODEL, CommandLineAgent, ProgramEnd, Session, by_status, objects_in
@@ -12,6 +13,12 @@ from pytest_recode.agents.installed_programs import NpmProgram
 from pytest_recode.task import Files
 
 _ALWAYS = ("run", "--pure", "--format", "json", "--auto")
+
+
+def _command(session: Session) -> tuple[str, ...]:
+    """With the directory of ripgrep at the end of PATH. A program that the user names may have none there."""
+    place = f"{PurePosixPath(session.executable).parent}/../../{_RIPGREP}/bin"
+    return ("/bin/sh", "-c", 'PATH="$PATH:$0"; exec "$@"', place, session.executable, *_ALWAYS)
 
 
 def _files(session: Session) -> Files:
@@ -48,14 +55,20 @@ def _ended(result: CommandResult) -> ProgramEnd:
     return ProgramEnd(problem=by_status(result).problem, session=str(begun.get("sessionID", "")))
 
 
+_RIPGREP = "@vscode/ripgrep-linux-x64"
+"""What its tools `grep` and `glob` run: it would download it otherwise, and there is no network."""
 PROGRAM = NpmProgram(
     version="1.18.33",
     packages={
         "x86_64": {
+            _RIPGREP: (
+                "1.18.0",
+                "sha512-mQ3bVrUpnD2vs7QT0vX90Lt0cnUq467uFtEktIdsJJmW296RoSULRGqWgzG1AKxyBpNDD6l4ZO4qKf6SgyC23Q==",
+            ),
             "opencode-linux-x64": (
                 "1.18.33",
                 "sha512-q/t/3p2CTxOT9y2kvjesb/LZab2+1eqlhhWA02Be6mjTtmYtNBcBsrI5yDo4Fw7ZSPBW2oyMIGMNRqiKQjiAWw==",
-            )
+            ),
         }
     },
     executables={"x86_64": "node_modules/opencode-linux-x64/bin/opencode"},
@@ -64,8 +77,8 @@ PROGRAM = NpmProgram(
 AGENT = CommandLineAgent(
     name="opencode",
     source=PROGRAM,
-    first=lambda session: (session.executable, *_ALWAYS, "--title", "task"),
-    later=lambda session: (session.executable, *_ALWAYS, "-s", session.id),
+    first=lambda session: (*_command(session), "--title", "task"),
+    later=lambda session: (*_command(session), "-s", session.id),
     env=_env,
     files=_files,
     session=("data/opencode",),
