@@ -75,9 +75,10 @@ class PlayedStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayedTurn:
-    """One turn. `judged` is None while the turn is being played, and for a turn that an error or a stop ended."""
+    """One turn. `prompt`: what a command-line agent was asked, "" for others. `judged` is None while the turn is being played, and for a turn that an error or a stop ended."""
 
     number: int
+    prompt: str
     steps: tuple[PlayedStep, ...]
     messages: tuple[PromptMessage, ...]
     judged: TurnLine | None
@@ -105,7 +106,9 @@ class PlayedEpisode:
 
     @property
     def brief(self) -> str:
-        """The first message to the model that is not the system's; "" if the agent logs none."""
+        """What a command-line agent was asked, or the first message to the model that is not the system's; "" if the agent logs neither."""
+        if self.turns and self.turns[0].prompt:
+            return self.turns[0].prompt
         messages = self.turns[0].messages if self.turns else ()
         return next((message.content for message in messages if message.role == "user"), "")
 
@@ -171,6 +174,7 @@ def read_episode(path: Path, files: RunFiles = LOCAL) -> PlayedEpisode:
 class _Current:
     """The lines since the last complete turn."""
 
+    prompt: str = ""
     messages: list[PromptMessage] = field(default_factory=list)
     steps: list[dict[str, Any]] = field(default_factory=list)
     usages: list[UsageLine] = field(default_factory=list)
@@ -205,6 +209,8 @@ class _Current:
             self.usages.append(self._answered)
         elif event == "retry":
             self.retries.append(cast("RetryLine", line))
+        elif event == "prompt":
+            self.prompt = _text(line.get("text"))
 
     def _result(self, line: Mapping[str, Any]) -> None:
         """Complete the action of the same number; some actions, such as submit, have only a result."""
@@ -219,6 +225,7 @@ class _Current:
     def finished(self, number: int, judged: TurnLine | None) -> PlayedTurn:
         return PlayedTurn(
             number=number,
+            prompt=self.prompt,
             steps=tuple(map(_step, self.steps)),
             messages=tuple(self.messages),
             judged=judged,

@@ -151,6 +151,8 @@ def _turn(turn: PlayedTurn, before: PlayedTurn | None, view: ShownParts) -> Iter
         level = f"with feedback {judged['level']}" if judged["level"] else "before any feedback"
         yield StyledLine(f"Turn {turn.number}  {level}  {judged['passed']} of {judged['total']} cases pass", "head")
         yield StyledLine("  " + " · ".join([*costs(judged["usage"]), f"{judged['seconds']:.1f} s"]), "dim")
+        if stopped := judged.get("stopped"):
+            yield StyledLine(f"  the agent was ended before it ended its turn: {words_of_stop(stopped)}", "bad")
         if judged["shared"]:
             yield StyledLine(f"  shared with {judged['shared']}, which has its steps", "dim")
     if not view.diff:
@@ -180,6 +182,15 @@ def _turn(turn: PlayedTurn, before: PlayedTurn | None, view: ShownParts) -> Iter
                 f"  ── {message.role}, {f'step {message.step}' if message.step else 'before the first step'}", "place"
             )
             yield from (StyledLine(f"  {row}") for row in message.content.splitlines())
+
+
+def words_of_stop(stopped: str) -> str:
+    """What ended a command-line agent's turn (`stopped` of a turn's record)."""
+    known = {
+        "time": "its time was up (--recode-agent-seconds)",
+        "steps": "it had no model call left (--recode-steps)",
+    }
+    return known.get(stopped, f"it exceeded a limit of its sandbox ({stopped})")
 
 
 def _step(step: PlayedStep) -> Iterator[StyledLine]:

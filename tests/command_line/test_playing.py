@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ import pytest
 
 from pytest_recode.agents import InstalledProgram
 from pytest_recode.records.transcript_turns import read_episode
-from tests.chat_server import ChatServer
+from pytest_recode.render.episode_text import ShownParts, painted, shown
+from tests.chat_server import ChatServer, Request, call
 
 from .conftest import AGENTS
-from .scripted import DONE, solved_in
+from .scripted import DONE, RIGHT, by_shell, solved_in
 
 Run = Callable[..., pytest.RunResult]
 MakeTask = Callable[..., Path]
@@ -80,6 +82,90 @@ def test_a_program_that_starts_a_new_session_is_an_error(
     (record,) = results()
     assert record["error"]["kind"] == "agent:session-lost"
     assert [turn["passed"] for turn in record["turns"]] == [0]
+
+
+def test_an_answer_that_comes_after_the_time_is_up_is_not_missed(
+    make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester
+) -> None:
+    """The program cannot repeat in its second turn what it did not receive in its first."""
+    make_task("a")
+    script = pytester.path / "remembering.py"
+    script.write_text(REMEMBERING)
+    script.chmod(0o755)
+
+    def answer(request: Request) -> str:
+        if request.number == 0:
+            time.sleep(LIMIT + 1)  # longer than the turn may last
+        return DONE
+
+    with ChatServer(answer) as server:
+        agent = ("--recode-agent=claude-code", f"--recode-agent-path=claude-code={script}", MODEL)
+        limits = (f"--recode-agent-seconds={LIMIT}", "--recode-turns=2")
+        result = recode(*agent, *limits, f"--recode-api-base={server.url}", "--recode-out=out", sandbox="bubblewrap")
+    result.assert_outcomes(failed=1)
+    (record,) = results()
+    assert [turn.get("stopped") for turn in record["turns"]] == ["time", None]
+    first, second = (request.body["messages"] for request in server.requests)
+    assert f"Turns: 2 at most. A turn ends at the latest after 100 of your answers or {LIMIT} s" in first[0]["content"]
+    assert next(message["content"] for message in second) == first[0]["content"]
+    assert "its time was up" in second[-1]["content"]
+    assert "turn 2 of 2" in second[-1]["content"]
+    episode = read_episode(pytester.path / "out" / record["transcript"])
+    assert episode.brief == first[0]["content"]
+    text = painted(shown(episode, ShownParts()), colour=False)
+    assert "ended before it ended its turn: its time was up (--recode-agent-seconds)" in text
+
+
+LIMIT = 2  # seconds
+REMEMBERING = """#!/usr/bin/python3
+import json, os, pathlib, sys, urllib.request
+
+session = pathlib.Path(os.environ["CLAUDE_CONFIG_DIR"], "projects", "session.json")
+session.parent.mkdir(exist_ok=True)
+messages = json.loads(session.read_text()) if session.exists() else []
+messages.append({"role": "user", "content": sys.stdin.read()})
+session.write_text(json.dumps(messages))
+request = urllib.request.Request(
+    os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages",
+    json.dumps({"model": "any", "max_tokens": 99, "messages": messages}).encode(),
+    {"x-api-key": os.environ["ANTHROPIC_AUTH_TOKEN"], "content-type": "application/json"},
+)
+print(urllib.request.urlopen(request).read().decode())
+"""
+
+
+def test_the_patches_of_codex_are_a_program_for_its_commands(
+    installed: Installed, make_task: MakeTask, recode: Run, results: Results
+) -> None:
+    """Its system prompt is about `apply_patch`, also in the middle of a command."""
+    installed("codex")
+    make_task("a")
+    patch = "".join(f"+{line}\n" for line in RIGHT.splitlines())
+    command = (
+        f"rm answer.py && apply_patch <<'END'\n*** Begin Patch\n*** Add File: answer.py\n{patch}*** End Patch\nEND"
+    )
+    with ChatServer(by_shell(lambda _: f"{command}\nenv")) as server:
+        agent = ("--recode-agent=codex", MODEL, "--recode-turns=1", "--recode-out=out")
+        result = recode(*agent, f"--recode-api-base={server.url}", sandbox="bubblewrap")
+    result.assert_outcomes(passed=1)
+    said = server.requests[-1].body["messages"][-1]["content"]
+    assert "PATH=" in said
+    assert "GATEWAY_KEY" not in said
+    assert results()[0]["solved_turn"] == 1
+
+
+def test_the_searches_of_opencode_need_no_download(
+    installed: Installed, make_task: MakeTask, recode: Run, results: Results
+) -> None:
+    installed("opencode")
+    make_task("a")
+    searches = [call("grep", {"pattern": "def"}), call("glob", {"pattern": "**/*.py"}), DONE]
+    with ChatServer(searches) as server:
+        agent = ("--recode-agent=opencode", MODEL, "--recode-turns=1", "--recode-out=out")
+        recode(*agent, f"--recode-api-base={server.url}", sandbox="bubblewrap")
+    found = [request.body["messages"][-1]["content"] for request in server.requests[1:]]
+    assert len(found) == 2
+    assert all("answer.py" in text for text in found), found
 
 
 FORGETFUL = """#!/usr/bin/python3

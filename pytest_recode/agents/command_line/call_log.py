@@ -34,7 +34,7 @@ class CallLog:
     logged: set[bytes]
     steps: int = 0  # calls that were answered
     usage: Usage = field(default_factory=Usage)
-    answers: list[str] = field(default_factory=list)  # texts and ids
+    answers: list[tuple[str, ...]] = field(default_factory=list)  # text and ids of each answer
     _open: dict[str, tuple[int, str]] = field(
         default_factory=dict
     )  # tool calls of the last answer: number and name by id
@@ -64,7 +64,9 @@ class CallLog:
         for number, call in enumerate(reply.tool_calls, 1):
             self._line("action", self.steps, {"number": number, "kind": call.name, "arguments": _arguments(call)})
             self._open[call.id] = number, call.name
-        self.answers += [each for each in (reply.text.strip(), *(call.id for call in reply.tool_calls)) if each]
+        self.answers.append(
+            tuple(each for each in (reply.text.strip(), *(call.id for call in reply.tool_calls)) if each)
+        )
 
     def _is_new(self, *parts: str) -> bool:
         digest = hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).digest()

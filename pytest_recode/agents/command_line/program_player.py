@@ -1,7 +1,8 @@
 """Plays a command-line agent: one process a turn, in one session, whose model calls are recorded as steps.
 
-Beside the lines of `call_log.py`, it writes one of its own (fields beside `turn`, `step`, which is 0):
+Beside the lines of `call_log.py`, it writes two of its own (fields beside `turn`, `step`, which is 0):
 
+    prompt    text                                   what the program is asked in the turn
     program   status, seconds, stopped, output    how the process of the turn ended; `stopped` as in Move
 """
 
@@ -37,8 +38,9 @@ Rules:
 - Work in the current directory, {work}. Only the targets are handed in: as they are when you end your turn.
 - Follow signatures, shapes, dtypes, units and edge cases of the instruction exactly; the paper says what the method is.
 - Nobody answers questions. Decide, write the code, and end your turn with a short summary of what you did.
-- There is no network."""
-AGAIN = "Your turn was judged, and did not pass all hidden tests. Change the targets in {work}, then end your turn."
+- There is no network.
+- Turns: {turns} at most. A turn ends at the latest after {steps} of your answers or {seconds:g} s, with the targets as they are then."""
+AGAIN = "Your turn was judged, and did not pass all hidden tests. This is turn {turn} of {turns}: change the targets in {work}, then end your turn."
 CUT_OFF = {
     "": "",
     "time": "Your last turn was ended because its time was up. ",
@@ -79,6 +81,7 @@ class ProgramPlayer:
         self.turn += 1
         place = workspace.place()
         prompt = self._prompt(brief, feedback, place)
+        self.context.log("prompt", {"turn": self.turn, "step": 0, "text": prompt})
         log = CallLog(log=self.context.log, turn=self.turn, logged=self.logged)
         calls = TurnCalls(
             model=self.model,
@@ -109,7 +112,9 @@ class ProgramPlayer:
             )
         if self.turn == 1:
             self.session = end.session or self.session
-        self.answers = frozenset(log.answers) or self.answers
+        # The last answer of a program that was ended may have come too late for it.
+        received = log.answers[:-1] if self.stopped else log.answers
+        self.answers = frozenset(part for answer in received for part in answer) or self.answers
         self.stored = self._stored(workspace)
         return Move(steps=log.steps, submitted=not self.stopped, stopped=self.stopped, usage=log.usage)
 
@@ -157,9 +162,16 @@ class ProgramPlayer:
         return str(Path(place.shown[0]) / where)
 
     def _prompt(self, brief: Brief, feedback: Feedback | None, place: SandboxPlace) -> str:
+        turns = self.context.turns
         if self.turn == 1:
-            return clean("\n\n".join([ROLE, RULES.format(work=place.work), brief_text(brief, workspace=True)]))
-        again = CUT_OFF.get(self.stopped, LIMIT_EXCEEDED) + AGAIN.format(work=place.work)
+            rules = RULES.format(
+                work=place.work,
+                turns=turns,
+                steps=self.context.steps,
+                seconds=self.context.agent_seconds,
+            )
+            return clean("\n\n".join([ROLE, rules, brief_text(brief, workspace=True)]))
+        again = CUT_OFF.get(self.stopped, LIMIT_EXCEEDED) + AGAIN.format(work=place.work, turn=self.turn, turns=turns)
         return clean(f"{feedback_text(brief, feedback)}\n\n{again}")
 
     def _stored(self, workspace: SandboxWorkspace) -> Files | None:

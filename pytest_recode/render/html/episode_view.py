@@ -12,7 +12,16 @@ from pytest_recode.records.record import CaseRecord, EpisodeFacts, Record
 from pytest_recode.records.transcript_lines import TurnLine
 from pytest_recode.records.transcript_reader import case_messages
 from pytest_recode.records.transcript_turns import PlayedEpisode, PlayedStep, PlayedTurn, PromptMessage
-from pytest_recode.render.episode_text import UNTOUCHED, actions_text, costs, diff, first_line, stop_reason, turns_text
+from pytest_recode.render.episode_text import (
+    UNTOUCHED,
+    actions_text,
+    costs,
+    diff,
+    first_line,
+    stop_reason,
+    turns_text,
+    words_of_stop,
+)
 from pytest_recode.render.html.level_texts import LEVELS_SAY
 from pytest_recode.render.html.withheld import Without, corrects, knows_reference, shows_tests
 from pytest_recode.render.words import error_kind_text, essence, plural, status
@@ -188,7 +197,7 @@ def _turn(episode: PlayedEpisode, turn: PlayedTurn, before: PlayedTurn | None, w
         passed=judged["passed"] if judged else 0,
         total=judged["total"] if judged else 0,
         judged=judged is not None,
-        facts=(*costs(judged["usage"]), f"{judged['seconds']:.1f} s", f"seed {judged['seed']}") if judged else (),
+        facts=tuple(_turn_facts(judged)) if judged else (),
         shared=(judged["shared"] or "") if judged else "",
         steps=None if private else tuple(_steps(turn)),
         retries=tuple(f"{retry['error']}: {retry['message']}" for retry in turn.retries),
@@ -198,6 +207,14 @@ def _turn(episode: PlayedEpisode, turn: PlayedTurn, before: PlayedTurn | None, w
         feedback=_feedback(turn.feedback, facts, without, private=private) if turn.feedback else None,
         messages=None if prompts else turn.messages,
     )
+
+
+def _turn_facts(judged: TurnLine) -> Iterator[str]:
+    yield from costs(judged["usage"])
+    yield f"{judged['seconds']:.1f} s"
+    yield f"seed {judged['seed']}"
+    if stopped := judged.get("stopped"):
+        yield f"the agent was ended before it ended its turn: {words_of_stop(stopped)}"
 
 
 def _steps(turn: PlayedTurn) -> Iterator[StepView]:
