@@ -7,12 +7,14 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
+from pytest_recode.gateway.agent_messages import prepared
 from pytest_recode.gateway.dialects.translation import Dialect, JsonObject, TargetModel, Translated
 from pytest_recode.gateway.events import Event, MalformedRequest
 from pytest_recode.models import Reply
-from pytest_recode.models.litellm_client import litellm
+from pytest_recode.models.litellm_client import litellm, reads_images
 from pytest_recode.models.provider import ProviderModel
 
 ANSWER = "answer"
@@ -20,11 +22,21 @@ ANSWER = "answer"
 
 
 class AgentCall:
-    """An agent's request. The model that it names is not asked, but that of the episode. `temperature`: the user's own, or None."""
+    """An agent's request. The model that it names is not asked, but that of the episode.
 
-    def __init__(self, dialect: Dialect, request: JsonObject, temperature: float | None) -> None:
+    `own`: the provider's own fields of earlier answers, as JSON, by the identifiers of their calls. `temperature`: the user's own, or None.
+    """
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        request: JsonObject,
+        temperature: float | None,
+        own: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._dialect = dialect
         self._request = request
+        self._own = own
         self._temperature = temperature
         self._names: Mapping[str, str] = {}
 
@@ -35,15 +47,19 @@ class AgentCall:
 
     async def ask(self, model: ProviderModel) -> Reply:
         """Raises what `ProviderModel.complete` raises, and `MalformedRequest`."""
-        translated = self._translated(model)
-        self._names = translated.names
-        reply = await replace(model, temperature=self._temperature).converse(translated.chat)
-        return _with_new_identifiers(reply, translated.chat["messages"])
-
-    def _translated(self, model: ProviderModel) -> Translated:
         provider = litellm().get_llm_provider(model.entry.model)[1]
+        translated = self._translated(TargetModel(model=model.entry.model, provider=provider))
+        self._names = translated.names
+        messages = prepared(
+            translated.chat["messages"], self._own, images=reads_images(model.entry), in_results=provider == "anthropic"
+        )
+        asked = replace(model, temperature=self._temperature)
+        reply = await asked.converse({**translated.chat, "messages": messages})
+        return _with_new_identifiers(reply, messages)
+
+    def _translated(self, target: TargetModel) -> Translated:
         try:
-            return self._dialect.translated(self._request, TargetModel(model=model.entry.model, provider=provider))
+            return self._dialect.translated(self._request, target)
         except MalformedRequest:
             raise
         except Exception as error:  # litellm's adapters raise anything
@@ -55,10 +71,10 @@ class AgentCall:
         choice = completion["choices"][0]
         read = {
             **completion,
-            "id": f"chatcmpl-{secrets.token_hex(12)}",
+            "id": secrets.token_hex(12),
             "created": int(time.time()),
             "model": self._asked_model or completion["model"],
-            "choices": [{**choice, "message": _message(choice["message"])}],
+            "choices": [{"index": 0, "message": _message(choice["message"]), "finish_reason": _finish(choice)}],
             "usage": {name: count for name, count in completion["usage"].items() if name != "cost"},
         }
         return {**completion, ANSWER: self._dialect.answer(self._request, read, self._names)}
@@ -79,6 +95,13 @@ def _message(message: Mapping[str, Any]) -> dict[str, Any]:
     """A message of `completion` with the provider's own fields."""
     found = {key: value for key, value in message.items() if key != "opaque"}
     return found | (json.loads(message["opaque"]) if "opaque" in message else {})
+
+
+def _finish(choice: Mapping[str, Any]) -> str:
+    """The reason for the end of an answer. Not all servers say that it calls tools."""
+    if (reason := choice["finish_reason"]) in ("length", "content_filter"):
+        return str(reason)
+    return "tool_calls" if choice["message"].get("tool_calls") else "stop"
 
 
 def _with_new_identifiers(reply: Reply, messages: Sequence[Mapping[str, Any]]) -> Reply:

@@ -79,6 +79,9 @@ class GatewayModel:
         self._temperature = context.temperature
         self._counts: Counter[bytes] = Counter()
         self._relayed: Counter[int] = Counter()  # by turn
+        self._own: dict[
+            str, str
+        ] = {}  # of the answers that were relayed in this turn, by the identifiers of their calls
         self._observer: CallObserver = context.observer or _UNOBSERVED
         found = facts(address, context.name)
         self.native_tools, self.window, self.answer = found.native_tools, found.window, found.answer
@@ -103,11 +106,16 @@ class GatewayModel:
         if dialect not in DIALECTS:
             raise ValueError(f"there is no dialect {dialect}: choose from {', '.join(DIALECTS)}")
         turn = self._observer.turn
+        if turn not in self._relayed:
+            self._own.clear()
         self._relayed[turn] += 1
-        request = {"model": self.name, "request": body, NUMBER: self._relayed[turn]}
+        request = {"model": self.name, "request": body, "own": self._own, NUMBER: self._relayed[turn]}
         if self._temperature is not None:
             request["temperature"] = self._temperature
-        return self._call(f"/v1/agents/{dialect}", request, _relayed, alive)
+        relayed = self._call(f"/v1/agents/{dialect}", request, _relayed, alive)
+        if opaque := relayed.reply.opaque:
+            self._own |= {call.id: opaque for call in relayed.reply.tool_calls}
+        return relayed
 
     def _numbered(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The body with the number of times that it has been sent, including this time."""
@@ -180,6 +188,14 @@ def facts(address: GatewayAddress, name: str, temperature: float = 1.0) -> Model
     if response.status != 200:
         raise error_of(body["event"]) if "event" in body else GatewayError(str(body))
     return ModelFacts(**body)
+
+
+def check_adapters(address: GatewayAddress) -> None:
+    """Raise `UserError` if the gateway cannot translate agents' own calls (`Relaying`). Waits for the gateway to start."""
+    with _requested(address, Caller(), "agents", "GET", "/v1/agents") as response:
+        body = json.loads(response.read())
+    if response.status != 200:
+        raise error_of(body["event"])
 
 
 def grading_seed(address: GatewayAddress, caller: Caller, subject: str, number: int) -> int | None:

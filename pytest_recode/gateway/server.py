@@ -49,6 +49,7 @@ class Gateway:
         app.router.add_get("/v1/models/{name:.+}", self._facts)
         app.router.add_post("/v1/chat/completions", self._complete)
         app.router.add_post("/v1/embeddings", self._embed)
+        app.router.add_get("/v1/agents", self._adapters)
         app.router.add_post("/v1/agents/{dialect}", self._relay)
         app.router.add_post("/v1/gradings", self._seed)
         self._run.add_routes(app)
@@ -130,6 +131,14 @@ class Gateway:
             return _refused(400, "input must be a list of texts")
         return await self._respond(request, body, lambda model: model.embed(texts))
 
+    async def _adapters(self, request: web.Request) -> web.Response:
+        """Whether agents' own calls can be translated."""
+        try:
+            await self._service.check_adapters()
+        except UserError as error:
+            return _refused(400, str(error), dump_error(error))
+        return web.json_response({"dialects": list(DIALECTS)})
+
     async def _relay(self, request: web.Request) -> web.StreamResponse:
         """An agent's own call: `request` in the body is its request, in its dialect."""
         dialect, body = request.match_info["dialect"], await _body(request)
@@ -137,7 +146,7 @@ class Gateway:
             return _refused(404, f"there is no dialect {dialect}: choose from {', '.join(DIALECTS)}")
         if not isinstance(body.get("request"), dict):
             return _refused(400, "request must be the agent's JSON object")
-        call = AgentCall(DIALECTS[dialect], body["request"], body.get("temperature"))
+        call = AgentCall(DIALECTS[dialect], body["request"], body.get("temperature"), body.get("own") or {})
         return await self._respond(request, {**body, DIALECT: dialect}, call.ask, call)
 
     async def _respond(

@@ -17,6 +17,7 @@ from pytest_recode.gateway import DIALECT, FIRST_TURN, NUMBER, TURN, GatewayConf
 from pytest_recode.gateway.budget import Budget
 from pytest_recode.gateway.call import GatewayCall
 from pytest_recode.gateway.cassette import Cassette, Question, Recorded
+from pytest_recode.gateway.dialects.adapters import check_adapters
 from pytest_recode.gateway.events import Event, dump_error, error_of
 from pytest_recode.gateway.kept_answers import KeptAnswer, KeptAnswers, Place, place_of
 from pytest_recode.gateway.throttle import Throttle
@@ -93,6 +94,12 @@ class ModelService:
             cassette.store_facts(name, model.entry.model, facts)
         return facts
 
+    async def check_adapters(self) -> None:
+        """Raises `UserError` if agents' own calls cannot be translated. A replay translates nothing."""
+        if self._loaded is not None:
+            await asyncio.shield(self._loaded)
+            check_adapters()
+
     def seed(self, caller: Caller, subject: str, number: int) -> int | None:
         """The seed of a grading; None if the run has no cassette. Raises `CassetteError`."""
         if (cassette := self.cassette) is None:
@@ -151,7 +158,7 @@ class ModelService:
         complete: Complete,
     ) -> KeptAnswer:
         """Ask the provider, and keep the answer in `place`."""
-        call = self._call(model, len(json.dumps(body)), emit)
+        call = self._call(model, len(json.dumps(body)), _asked_limit(body), emit)
         calls.append(call)
         with nullcontext() if place is None else self._answers.asking(caller, place) as waiting:
             try:
@@ -190,9 +197,9 @@ class ModelService:
             self._cassette.close()
         self._budget.close()
 
-    def _call(self, model: ProviderModel, size: int, emit: Emit) -> GatewayCall:
+    def _call(self, model: ProviderModel, size: int, asked_limit: int, emit: Emit) -> GatewayCall:
         prompt = size // 3  # characters of JSON: tokens are seldom shorter
-        tokens, cost = highest_cost(model.entry, prompt)
+        tokens, cost = highest_cost(model.entry, prompt, asked_limit)
         key = (model.name, model.entry.api_base or "")
         if key not in self._throttles:
             self._throttles[key] = Throttle(self._limit(model), self.config.workers)
@@ -270,6 +277,17 @@ def _question(entry: ModelEntry, caller: Caller, body: Mapping[str, Any]) -> tup
     }
     question = Question(parts={**rest, **same}, messages=body.get("messages", ()), tools=body.get("tools", ()))
     return question, body.get(NUMBER, 1)
+
+
+def _asked_limit(body: Mapping[str, Any]) -> int:
+    """The limit of the answer in tokens that an agent's own call asks for, in whichever dialect; 0 without one."""
+    request = body.get("request")
+    if DIALECT not in body or not isinstance(request, dict):
+        return 0
+    config = request.get("generationConfig")
+    limits = [request.get(name) for name in ("max_tokens", "max_completion_tokens", "max_output_tokens")]
+    limits.append(config.get("maxOutputTokens") if isinstance(config, dict) else None)
+    return max((limit for limit in limits if type(limit) is int), default=0)
 
 
 def _event(answer: KeptAnswer) -> Event:

@@ -154,18 +154,30 @@ def cost(entry: ModelEntry, prompt: int, completion: int, response: Any) -> floa
     return float(sum(client.cost_per_token(model=entry.model, prompt_tokens=prompt, completion_tokens=completion)))
 
 
-def highest_cost(entry: ModelEntry, prompt: int) -> tuple[int, float]:
-    """The most tokens that a call with so many prompt tokens may take, and their cost in US dollars; 0 if the price is unknown."""
-    answer = longest_answer(entry)
+def highest_cost(entry: ModelEntry, prompt: int, asked: int = 0) -> tuple[int, float]:
+    """The most tokens that a call with so many prompt tokens may take, and their cost in US dollars; 0 if the price is unknown.
+
+    `asked`: the limit of the answer that an agent asks for, which counts for a model without a limit of its own.
+    """
+    answer = longest_answer(entry, asked)
     return prompt + answer, cost(entry, prompt, answer, None) or 0.0
 
 
-def longest_answer(entry: ModelEntry) -> int:
-    """The maximum number of tokens of an answer: the request's own limit, else that of litellm's table."""
-    if (own := answer_limit(entry)) is not None:
-        return own
+def longest_answer(entry: ModelEntry, asked: int = 0) -> int:
+    """The maximum number of tokens of an answer: the request's own limit, else that of litellm's table, else what is usual or `asked` for."""
+    return answer_limit(entry) or listed_answer(entry) or max(asked, _USUAL_ANSWER)
+
+
+def listed_answer(entry: ModelEntry) -> int | None:
+    """The maximum number of tokens of an answer in litellm's table; None if it has none."""
     listed = _info(entry).get("max_output_tokens")
-    return listed if isinstance(listed, int) and listed > 0 else _USUAL_ANSWER
+    return listed if isinstance(listed, int) and listed > 0 else None
+
+
+def reads_images(entry: ModelEntry) -> bool:
+    """Whether the model reads images. Of one that litellm's table does not have, this is assumed."""
+    info = _info(entry)
+    return not info or bool(info.get("supports_vision"))
 
 
 def answer_limit(entry: ModelEntry) -> int | None:

@@ -90,7 +90,7 @@ class ProviderModel:
         The reply has the provider's own fields even if it calls no tool. Raises what `Model.complete` raises.
         """
         body = (
-            agent_options(self.entry, chat, self.temperature)
+            agent_options(self.entry, chat, self.temperature, self.window)
             | self._connection()
             | {"messages": list(chat["messages"])}
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,43 +14,10 @@ from pytest_recode.models import Caller, ModelContext, Relaying
 from pytest_recode.records.null_ledger import NullLedger
 from tests.chat_server import ChatServer, Request, Script, call, fault, say
 
+from .agents import FIRST
 from .conftest import EPISODE, Gateway, Start
 
 Serve = Callable[[Script], ChatServer]
-SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
-FIRST: Mapping[str, Mapping[str, Any]] = {
-    "chat": {
-        "model": "alias",
-        "messages": [{"role": "system", "content": "be brief"}, {"role": "user", "content": "do it"}],
-        "tools": [{"type": "function", "function": {"name": "bash", "parameters": SCHEMA}}],
-        "stream": True,
-        "stream_options": {"include_usage": True},
-    },
-    "responses": {
-        "model": "alias",
-        "instructions": "be brief",
-        "input": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "do it"}]}],
-        "tools": [{"type": "function", "name": "bash", "parameters": SCHEMA, "strict": False}],
-        "store": False,
-        "stream": True,
-        "include": ["reasoning.encrypted_content"],
-    },
-    "messages": {
-        "model": "alias",
-        "max_tokens": 32000,
-        "system": [{"type": "text", "text": "be brief", "cache_control": {"type": "ephemeral"}}],
-        "messages": [{"role": "user", "content": [{"type": "text", "text": "do it"}]}],
-        "tools": [{"name": "bash", "description": "run", "input_schema": SCHEMA}],
-        "stream": True,
-    },
-    "google": {
-        "model": "alias",
-        "systemInstruction": {"role": "user", "parts": [{"text": "be brief"}]},
-        "contents": [{"role": "user", "parts": [{"text": "do it"}]}],
-        "tools": [{"functionDeclarations": [{"name": "bash", "parametersJsonSchema": SCHEMA}]}],
-        "generationConfig": {"temperature": 0.5},
-    },
-}
 
 
 def model(gateway: Gateway, caller: Caller = EPISODE, **context: Any) -> GatewayModel:
@@ -68,7 +35,7 @@ def test_an_agent_is_answered_in_its_dialect(chat_server: Serve, start_gateway: 
     said = asks.relay(dialect, FIRST[dialect], nothing)
     assert said.reply.text == "done"
     assert said.asked_model == "alias"
-    assert [message["role"] for message in provider.requests[0].body["messages"]] == ["system", "user"]
+    assert [message["role"] for message in provider.requests[0].body["messages"]][:2] == ["system", "user"]
     assert "be brief" in str(provider.requests[0].body["messages"][0])
     assert "do it" in str(provider.requests[0].body["messages"][1])
     assert provider.requests[0].body["tools"][0]["function"]["name"] == "bash"

@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pytest_recode.gateway.dialects.adapters import messages_to_chat
 from pytest_recode.gateway.dialects.translation import (
     JsonObject,
     TargetModel,
     Translated,
     arguments_object,
     objects,
-    response,
+    reasoning,
     server_sent,
     text_in,
 )
@@ -22,38 +23,44 @@ ALIVE = b'event: ping\ndata: {"type": "ping"}\n\n'
 
 
 def translated(body: JsonObject, target: TargetModel) -> Translated:
-    from litellm.llms.anthropic.messages.adapters.transformation import LiteLLMAnthropicMessagesAdapter
-
     objects(body, "messages", required=True)
     objects(body, "tools")
-    request = {**body, "model": target.model}
-    chat, names = LiteLLMAnthropicMessagesAdapter().translate_anthropic_to_openai(
-        request, custom_llm_provider=target.provider
-    )
+    chat, names = messages_to_chat({**body, "model": target.model}, target.provider)
     return Translated(chat=chat, names=names)
 
 
 def answer(body: JsonObject, completion: JsonObject, names: Mapping[str, str]) -> dict[str, Any]:
-    from litellm.llms.anthropic.messages.adapters.transformation import LiteLLMAnthropicMessagesAdapter
+    choice, usage = completion["choices"][0], completion["usage"]
+    message = choice["message"]
+    thoughts, signed = reasoning(message)
+    content = signed or ([{"type": "thinking", "thinking": thoughts, "signature": ""}] if thoughts else [])
+    if text := message.get("content"):  # no empty block, because no request may contain one
+        content.append({"type": "text", "text": text})
+    content += [_tool_use(call, names) for call in message.get("tool_calls") or ()]
+    return {
+        "id": f"msg_{completion['id']}",
+        "type": "message",
+        "role": "assistant",
+        "model": completion["model"],
+        "content": content,
+        "stop_reason": _STOPS.get(choice["finish_reason"], "end_turn"),
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": usage["prompt_tokens"],
+            "output_tokens": usage["completion_tokens"],
+            "cache_creation_input_tokens": 0,
+            "cache_read_input_tokens": 0,
+        },
+    }
 
-    readable = {**completion, "choices": [_with_objects(choice) for choice in completion["choices"]]}
-    found = LiteLLMAnthropicMessagesAdapter().translate_openai_response_to_anthropic(response(readable), dict(names))
-    return json.loads(json.dumps(found))  # type: ignore[no-any-return]
+
+_STOPS = {"length": "max_tokens", "tool_calls": "tool_use", "content_filter": "refusal"}
 
 
-def _with_objects(choice: JsonObject) -> dict[str, Any]:
-    """The choice with JSON objects as arguments of its calls: the adapter raises for any other text."""
-    message = dict(choice["message"])
-    if calls := message.get("tool_calls"):
-        message["tool_calls"] = [
-            {**call, "function": {**call["function"], "arguments": _object_text(call["function"]["arguments"])}}
-            for call in calls
-        ]
-    return {**choice, "message": message}
-
-
-def _object_text(arguments: str) -> str:
-    return json.dumps(arguments_object(arguments))
+def _tool_use(call: JsonObject, names: Mapping[str, str]) -> dict[str, Any]:
+    function = call["function"]
+    name = names.get(function["name"], function["name"])
+    return {"type": "tool_use", "id": call["id"], "name": name, "input": arguments_object(function["arguments"])}
 
 
 def stream(answer: JsonObject) -> bytes:

@@ -25,7 +25,19 @@ def translated(body: JsonObject, target: TargetModel) -> Translated:
 
 
 def answer(body: JsonObject, completion: JsonObject, names: Mapping[str, str]) -> dict[str, Any]:
-    return dict(completion)
+    choice = completion["choices"][0]
+    message = {name: choice["message"].get(name) or None for name in ("role", "content")}
+    message |= {name: given for name in ("tool_calls", "reasoning_content") if (given := choice["message"].get(name))}
+    if "tool_calls" not in message and message["content"] is None:
+        message["content"] = ""
+    return {
+        "id": f"chatcmpl-{completion['id']}",
+        "object": "chat.completion",
+        "created": completion["created"],
+        "model": completion["model"],
+        "choices": [{"index": 0, "message": message, "finish_reason": choice["finish_reason"], "logprobs": None}],
+        "usage": completion["usage"],
+    }
 
 
 def stream(answer: JsonObject) -> bytes:

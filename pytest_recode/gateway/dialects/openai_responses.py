@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pytest_recode.gateway.dialects.adapters import responses_to_chat
 from pytest_recode.gateway.dialects.translation import (
     JsonObject,
     TargetModel,
     Translated,
+    arguments_object,
     objects,
-    response,
+    reasoning,
     server_sent,
     text_in,
 )
@@ -23,41 +25,104 @@ ALIVE = b'event: keepalive\ndata: {"type": "keepalive"}\n\n'
 
 
 def translated(body: JsonObject, target: TargetModel) -> Translated:
-    from litellm.responses.litellm_completion_transformation.transformation import LiteLLMCompletionResponsesConfig
-
     items = body.get("input")
     if not items or not isinstance(items, str):
         objects(body, "input", required=True)
     objects(body, "tools")
     if body.get("previous_response_id"):
         raise MalformedRequest("previous_response_id: no answer is stored, so a request must have the whole input")
-    chat = LiteLLMCompletionResponsesConfig.transform_responses_api_request_to_chat_completion_request(
-        model=target.model,
-        input=items,
-        responses_api_request=_rest(body),
-        custom_llm_provider=target.provider,
-        stream=False,
-    )
-    return Translated(chat={**chat, "messages": [_plain(each) for each in chat["messages"]]})
+    options = {key: value for key, value in body.items() if key not in ("model", "input", "stream")}
+    chat = responses_to_chat(target.model, items, options, target.provider)
+    return Translated(chat={**chat, "messages": _with_one_beginning(chat["messages"])})
+
+
+def _with_one_beginning(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One message with all instructions before the first one of the user: templates of some models have room for no more."""
+    count = next((n for n, message in enumerate(messages) if message["role"] not in _INSTRUCTIONS), len(messages))
+    if count < 2:
+        return messages
+    text = "\n\n".join(text_in(message.get("content")) for message in messages[:count])
+    return [{"role": "system", "content": text}, *messages[count:]]
+
+
+_INSTRUCTIONS = ("system", "developer")
 
 
 def _rest(body: JsonObject) -> dict[str, Any]:
     return {key: value for key, value in body.items() if key not in ("model", "input", "stream")}
 
 
-def _plain(message: Any) -> Any:
+def _plain(message: Any) -> dict[str, Any]:
     """The adapter has some messages as objects."""
     return message if isinstance(message, dict) else message.model_dump(mode="json", exclude_none=True)
 
 
 def answer(body: JsonObject, completion: JsonObject, names: Mapping[str, str]) -> dict[str, Any]:
-    from litellm.responses.litellm_completion_transformation.transformation import LiteLLMCompletionResponsesConfig
+    choice, usage = completion["choices"][0], completion["usage"]
+    cut = {"length": "max_output_tokens", "content_filter": "content_filter"}.get(choice["finish_reason"])
+    return {
+        "id": f"resp_{completion['id']}",
+        "object": "response",
+        "created_at": completion["created"],
+        "status": "incomplete" if cut else "completed",
+        "error": None,
+        "incomplete_details": {"reason": cut} if cut else None,
+        "instructions": None,
+        "metadata": {},
+        "model": completion["model"],
+        "output": list(_output_items(choice["message"], completion["id"], objects(body, "tools"))),
+        "parallel_tool_calls": True,
+        "temperature": body.get("temperature"),
+        "tool_choice": body.get("tool_choice") or "auto",
+        "tools": [],
+        "top_p": body.get("top_p"),
+        "store": False,
+        "usage": {
+            "input_tokens": usage["prompt_tokens"],
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": usage["completion_tokens"],
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": usage["prompt_tokens"] + usage["completion_tokens"],
+        },
+    }
 
-    answered = LiteLLMCompletionResponsesConfig.transform_chat_completion_response_to_responses_api_response(
-        request_input=body["input"], responses_api_request=_rest(body), chat_completion_response=response(completion)
-    )
-    dumped: dict[str, Any] = answered.model_dump(mode="json", exclude_none=True)
-    return dumped
+
+def _output_items(message: JsonObject, name: str, tools: Sequence[JsonObject]) -> Iterator[dict[str, Any]]:
+    thoughts, signed = reasoning(message)
+    if thoughts or signed:
+        shown = [{"type": "reasoning_text", "text": thoughts}] if thoughts else []
+        sealed = json.dumps(signed) if signed else None  # litellm's adapter reads them there
+        item = {"type": "reasoning", "id": f"rs_{name}", "summary": list[object](), "content": shown}
+        yield {**item, "encrypted_content": sealed}
+    if text := message.get("content"):
+        content = [{"type": "output_text", "text": text, "annotations": []}]
+        yield {"type": "message", "id": f"msg_{name}", "role": "assistant", "status": "completed", "content": content}
+    yield from _called(message.get("tool_calls") or (), tools)
+
+
+def _called(calls: Sequence[JsonObject], tools: Sequence[JsonObject]) -> Iterator[dict[str, Any]]:
+    custom = {tool.get("name") for tool in tools if tool.get("type") == "custom"}
+    spaces = {
+        f"{space.get('name')}__{tool.get('name')}": (space.get("name"), tool.get("name"))
+        for space in tools
+        if space.get("type") == "namespace"
+        for tool in objects(space, "tools")
+    }
+    for call in calls:
+        called, arguments = call["function"]["name"], call["function"]["arguments"]
+        common = {"call_id": call["id"], "name": called, "status": "completed"}
+        if called in custom:
+            text = arguments_object(arguments).get(_CUSTOM)
+            written = text if isinstance(text, str) else arguments
+            yield {"type": "custom_tool_call", "id": f"ctc_{call['id']}", **common, "input": written}
+            continue
+        if called in spaces:
+            common["namespace"], common["name"] = spaces[called]
+        yield {"type": "function_call", "id": f"fc_{call['id']}", **common, "arguments": arguments}
+
+
+_CUSTOM = "content"
+"""The only argument of a tool that takes text without a schema, in the tool that litellm's adapter makes of it."""
 
 
 def stream(answer: JsonObject) -> bytes:

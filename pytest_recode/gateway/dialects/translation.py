@@ -33,7 +33,7 @@ class Translated:
 
 
 class Dialect(Protocol):
-    """A module of this package. Only `translated` and `answer` import litellm: they run in the gateway."""
+    """A module of this package. Only `translated` imports litellm: it runs in the gateway."""
 
     ALIVE: bytes
     """Bytes that keep a client waiting for its stream."""
@@ -42,7 +42,7 @@ class Dialect(Protocol):
         """The request in OpenAI's format. Raises any `Exception` for a body that is no request of the dialect."""
 
     def answer(self, body: JsonObject, completion: JsonObject, names: Mapping[str, str]) -> dict[str, Any]:
-        """A chat completion as the answer to the request `body`."""
+        """A chat completion as the answer to the request `body`. Its message may have the provider's `thinking_blocks`."""
 
     def stream(self, answer: JsonObject) -> bytes:
         """The server-sent events of an answer."""
@@ -100,15 +100,7 @@ MALFORMED_ARGUMENTS = "malformed_arguments"
 """The only argument of a call whose arguments are no JSON object: the model's text."""
 
 
-def response(completion: JsonObject) -> Any:
-    """A chat completion as litellm's adapters read it."""
-    from pytest_recode.models.litellm_client import litellm
-
-    choices = [_choice(choice) for choice in completion["choices"]]
-    return litellm().ModelResponse(**{**completion, "choices": choices})
-
-
-def _choice(choice: JsonObject) -> dict[str, Any]:
-    """Without a text that is empty: Anthropic's dialect would have it as a block, which no request may contain."""
-    message = choice["message"]
-    return {**choice, "message": {**message, "content": message.get("content") or None}}
+def reasoning(message: JsonObject) -> tuple[str, list[dict[str, Any]]]:
+    """The thoughts of an answer as text, and those that are signed, which its provider wants back."""
+    signed = [block for block in message.get("thinking_blocks") or () if block.get("signature") or block.get("data")]
+    return message.get("reasoning_content") or "", signed
