@@ -13,14 +13,17 @@ import platform
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_recode.agents import InstalledProgram
 from pytest_recode.faults import UserError
 
+START = "start"
+"""The file of an installation that runs a program which needs an interpreter."""
 COMPLETE = ".complete"
 """A file of an installation, written last."""
 _LONGEST = 1800.0
@@ -30,22 +33,24 @@ _LONGEST = 1800.0
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NpmProgram:
     """Packages of npm that need no others. `packages`: by the machine (as `platform.machine()`), the name, version and integrity of each,
-    as in npm's lock file; `executables`: by the machine, relative to the installation. `needs`: a program of the system that runs it."""
+    as in npm's lock file; `executables`: by the machine, relative to the installation; `interpreters`: the same, of what runs an executable
+    that is a script, and comes as one of the packages."""
 
     version: str
     packages: Mapping[str, Mapping[str, tuple[str, str]]]
     executables: Mapping[str, str]
-    needs: str = ""
+    interpreters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipProgram:
-    """A package of pip, in a virtual environment of its own. `sha256`: of its wheel; its dependencies are those that pip chooses."""
+    """A package of pip, in a copy of this Python: a sandbox may have another Python, or none. `sha256`: of its wheel; its dependencies are
+    those that pip chooses. `module`: what is run."""
 
     version: str
     package: str
     sha256: str
-    executable: str
+    module: str
 
 
 Source = NpmProgram | PipProgram
@@ -90,7 +95,7 @@ def program(name: str, source: Source, notify: Callable[[str], None] | None) -> 
 
 def _executable(name: str, source: Source) -> str:
     if isinstance(source, PipProgram):
-        return source.executable
+        return START
     machine = platform.machine()
     if sys.platform != "linux" or machine not in source.executables:
         known = ", ".join(f"linux {name_of_machine}" for name_of_machine in source.executables)
@@ -98,16 +103,19 @@ def _executable(name: str, source: Source) -> str:
             f"agent {name}: there is a pinned version for {known}, and this is {sys.platform} {machine}: give the path of its program with"
             f" --recode-agent-path={name}=PATH"
         )
-    return source.executables[machine]
+    return START if source.interpreters else source.executables[machine]
 
 
 def _install(name: str, source: Source, place: Path) -> None:
-    """Install where it stays: a virtual environment cannot be moved. What an interrupted installation left is removed first."""
+    """Install where it stays. What an interrupted installation left is removed first."""
     if place.exists():
         shutil.rmtree(place)
     place.mkdir()
     if isinstance(source, NpmProgram):
-        _by_npm(name, source.packages[platform.machine()], place)
+        machine = platform.machine()
+        _by_npm(name, source.packages[machine], place)
+        if source.interpreters:
+            _write_start(place, f'"$here/{source.interpreters[machine]}" "$here/{source.executables[machine]}"')
     else:
         _by_pip(name, source, place)
     (place / COMPLETE).touch()
@@ -129,12 +137,37 @@ def _by_npm(name: str, packages: Mapping[str, tuple[str, str]], where: Path) -> 
 
 def _by_pip(name: str, source: PipProgram, where: Path) -> None:
     """The package by its hash, then what it needs."""
-    _run(name, [sys.executable, "-m", "venv", "--copies", "."], where)
+    _copy_python(where / "python")
+    python = "python/bin/python3"
+    _run(name, [python, "-m", "ensurepip"], where)
     pinned = where / "pinned.txt"
     pinned.write_text(f"{source.package}=={source.version} --hash=sha256:{source.sha256}\n")
-    pip = ["bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     _run(name, [*pip, "--no-deps", "--require-hashes", "-r", "pinned.txt"], where)
     _run(name, [*pip, f"{source.package}=={source.version}"], where)
+    _write_start(where, f'"$here/{python}" -m {source.module}')
+
+
+def _copy_python(home: Path) -> None:
+    """This Python without its packages. It finds its library beside itself, wherever a sandbox shows it."""
+    (home / "bin").mkdir(parents=True)
+    (home / "lib").mkdir()
+    base = Path(sys.base_prefix) / "bin" / f"python3.{sys.version_info.minor}"
+    shutil.copy(base.resolve(), home / "bin" / "python3")
+    own = home / "lib" / f"python3.{sys.version_info.minor}"
+    left_out = shutil.ignore_patterns("site-packages", "dist-packages", "test", "config-*", "EXTERNALLY-MANAGED")
+    for library in dict.fromkeys((sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))):
+        shutil.copytree(library, own, ignore=left_out, dirs_exist_ok=True)
+    (own / "site-packages").mkdir(exist_ok=True)
+    for shared in Path(sysconfig.get_config_var("LIBDIR") or "/").glob(f"libpython3.{sys.version_info.minor}.so*"):
+        shutil.copy(shared, home / "lib" / shared.name)
+
+
+def _write_start(where: Path, command: str) -> None:
+    """A program that runs the command from wherever a sandbox shows the installation."""
+    start = where / START
+    start.write_text(f'#!/bin/sh\nhere=$(dirname "$0")\nexec {command} "$@"\n')
+    start.chmod(0o755)
 
 
 def _run(name: str, command: list[str], where: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.agents import InstalledProgram
-from pytest_recode.agents.command_line import claude_code, codex, opencode
+from pytest_recode.agents.command_line import aider, claude_code, codex, gemini_cli, opencode
 from pytest_recode.agents.installed_programs import cache, program
 from pytest_recode.faults import UserError
 from tests.chat_server import chat_server as chat_server
@@ -19,7 +19,7 @@ from tests.plugin.conftest import make_task as make_task
 from tests.plugin.conftest import recode as recode
 from tests.plugin.conftest import results as results
 
-AGENTS = {each.AGENT.name: each.AGENT for each in (claude_code, codex, opencode)}
+AGENTS = {each.AGENT.name: each.AGENT for each in (claude_code, codex, opencode, gemini_cli, aider)}
 LARGEST = 3 << 30
 """Bytes that an installation may take, with what the package manager keeps."""
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")

@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tests.chat_server import Answer, Request, call, say
+from tests.plugin.conftest import FILES
 
 WRONG = "def twice(x):\n    return x + x\n\n\ndef half(x):\n    return x\n"
+DELIVERED = FILES["repo/answer.py"]
 RIGHT = "def twice(x):\n    return x + x\n\n\ndef half(x):\n    return x / 2\n"
 DONE = "The file answer.py is written, and my turn ends here."
 
@@ -44,6 +46,18 @@ def by_shell(commands: Callable[[int], str]) -> Callable[[Request], Answer]:
         if last["role"] == "tool":
             return say(f"{DONE} ({turn_of(request)})")
         return call(shell, SHELLS[shell](commands(turn_of(request))))
+
+    return script
+
+
+def by_edit(turn: int) -> Callable[[Request], Answer]:
+    """For an agent without tools: an answer with a change of the file, which is the right code from `turn` on."""
+
+    def script(request: Request) -> Answer:
+        number = turn_of(request)
+        before, after = (DELIVERED if number == 1 else WRONG), (RIGHT if number >= turn else WRONG)
+        change = f"<<<<<<< SEARCH\n{before}=======\n{after}>>>>>>> REPLACE"
+        return say(f"{DONE} ({number})\n\nanswer.py\n```python\n{change}\n```")
 
     return script
 

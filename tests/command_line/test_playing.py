@@ -17,7 +17,7 @@ from pytest_recode.render.episode_text import ShownParts, painted, shown
 from tests.chat_server import ChatServer, Request, call
 
 from .conftest import AGENTS
-from .scripted import DONE, RIGHT, by_shell, solved_in
+from .scripted import DONE, RIGHT, by_edit, by_shell, solved_in
 
 Run = Callable[..., pytest.RunResult]
 MakeTask = Callable[..., Path]
@@ -25,15 +25,23 @@ Results = Callable[..., list[dict[str, Any]]]
 Installed = Callable[[str], InstalledProgram]
 
 IMAGE = os.environ.get("RECODE_TEST_IMAGE", "")
+SANDBOXES = ["bubblewrap", pytest.param("docker", marks=pytest.mark.slow)]
 MODEL = "--recode-model=openai/local"
+
+
+def image_of(sandbox: str) -> list[str]:
+    """The options for the sandbox's image."""
+    if sandbox == "docker" and not IMAGE:
+        pytest.skip("RECODE_TEST_IMAGE names no docker image with Python and pytest")
+    return [f"--recode-image={IMAGE}"] if sandbox == "docker" else []
 
 
 def texts(body: Mapping[str, Any]) -> str:
     return json.dumps(body["messages"])
 
 
-@pytest.mark.parametrize("sandbox", ["bubblewrap", pytest.param("docker", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("sandbox", SANDBOXES)
+@pytest.mark.parametrize("name", [name for name in AGENTS if name != "aider"])
 def test_an_agent_is_solved_in_its_third_turn(
     name: str,
     sandbox: str,
@@ -43,14 +51,11 @@ def test_an_agent_is_solved_in_its_third_turn(
     results: Results,
     pytester: pytest.Pytester,
 ) -> None:
-    if sandbox == "docker" and not IMAGE:
-        pytest.skip("RECODE_TEST_IMAGE names no docker image with Python and pytest")
     version = installed(name).version
     make_task("a")
     with ChatServer(solved_in(3)) as server:
         agent = (f"--recode-agent={name}", MODEL, f"--recode-api-base={server.url}", "--recode-out=out")
-        image = [f"--recode-image={IMAGE}"] if sandbox == "docker" else []
-        result = recode("-v", *agent, *image, sandbox=sandbox)
+        result = recode("-v", *agent, *image_of(sandbox), sandbox=sandbox)
     result.assert_outcomes(passed=1)
     (record,) = results()
     assert [turn["passed"] for turn in record["turns"]] == [1, 1, 2]
@@ -65,6 +70,25 @@ def test_an_agent_is_solved_in_its_third_turn(
         (action,) = turn.steps[0].actions
         assert "answer.py" in json.dumps(action.arguments)
         assert action.ok
+
+
+@pytest.mark.parametrize("sandbox", SANDBOXES)
+def test_an_agent_without_tools_is_solved_in_its_third_turn(
+    sandbox: str, installed: Installed, make_task: MakeTask, recode: Run, results: Results
+) -> None:
+    version = installed("aider").version
+    make_task("a")
+    with ChatServer(by_edit(3)) as server:
+        agent = ("--recode-agent=aider", MODEL, f"--recode-api-base={server.url}", "--recode-out=out")
+        result = recode(*agent, *image_of(sandbox), sandbox=sandbox)
+    result.assert_outcomes(passed=1)
+    (record,) = results()
+    assert [turn["passed"] for turn in record["turns"]] == [1, 1, 2]
+    assert [turn["steps"] for turn in record["turns"]] == [1, 1, 1]
+    assert (record["agent"], record["agent_version"], len(server.requests)) == ("aider", version, 3)
+    last = texts(server.requests[-1].body)
+    assert [last.count(f"{DONE} ({turn})") for turn in (1, 2)] == [1, 1]
+    assert last.count("Feedback on turn 1, level L0") == last.count("Feedback on turn 2, level L1") == 1
 
 
 def test_a_program_that_starts_a_new_session_is_an_error(
