@@ -125,10 +125,11 @@ class ProgramNeeds:
     """The program of an agent, and what it takes in its sandbox beside the commands that it runs; threads count as processes.
 
     `find`: finds the pinned version on this machine, and installs it if it gets a function, which it calls with a line before. Raises
-    `UserError`.
+    `UserError`. `continues`: whether it takes feedback in the session of its first turn; one that does not plays single turns only.
     """
 
     name: str
+    continues: bool = True
     find: Callable[[Callable[[str], None] | None], InstalledProgram]
     memory_mb: int
     disk_mb: int

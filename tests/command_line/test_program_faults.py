@@ -288,6 +288,36 @@ def test_it_finds_neither_keys_nor_tests_nor_a_network(play: Play, pytester: pyt
     assert output.splitlines() == ["KEYS False False", "FILES []", "NET 1"]
 
 
+ONCE = """
+from pytest_recode.agents.command_line import CommandLineAgent
+from pytest_recode.agents.command_line.program_player import kind_of
+
+KIND = kind_of(CommandLineAgent(name="once", source=None, first=lambda start: ["true"], later=None, env=lambda start: {}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--recode-agent=once:KIND"], "once:KIND cannot continue a session, and so takes no feedback"),
+        (["--recode-agent=once:KIND", "--recode-feedback=none"], "there is no pinned version"),
+        (["--recode-agent=codex", "--recode-docker-host=tcp://127.0.0.1:9"], "is a program of this machine, which"),
+        (["--recode-agent=codex", "--recode-model=sim/graduate"], "sim/graduate is played by this process"),
+    ],
+    ids=["feedback", "not found", "another host", "no gateway"],
+)
+def test_what_cannot_work_is_said_before_anything_is_spent(
+    make_task: MakeTask, recode: Run, pytester: pytest.Pytester, options: list[str], said: str
+) -> None:
+    pytester.makepyfile(once=ONCE)
+    make_task("a")
+    sandbox = "docker" if any("docker-host" in option for option in options) else "bubblewrap"
+    model = [] if any("--recode-model" in option for option in options) else ["--recode-model=openai/local"]
+    result = recode(*options, *model, "--recode-api-base=http://127.0.0.1:9/v1", sandbox=sandbox)
+    assert said in words(result)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+
+
 @pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("path", "said"),

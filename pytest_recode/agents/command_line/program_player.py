@@ -191,6 +191,7 @@ def kind_of(agent: CommandLineAgent) -> AgentKind:
         make=partial(_make, agent),
         program=ProgramNeeds(
             name=agent.name,
+            continues=agent.later is not None,
             find=partial(_find, agent),
             memory_mb=agent.memory_mb,
             disk_mb=agent.disk_mb,
@@ -213,10 +214,6 @@ def _make(agent: CommandLineAgent, context: AgentContext) -> ProgramPlayer:
         raise UserError(f"agent {agent.name} needs a model that the run's gateway calls: give one with --recode-model")
     if context.program is None:
         raise UserError(f"agent {agent.name}: its program was not found")
-    if agent.later is None and context.turns > 1:
-        raise UserError(
-            f"agent {agent.name} cannot continue a session, and so takes no feedback: use --recode-turns=1 or --recode-feedback=none"
-        )
     return ProgramPlayer(agent=agent, program=context.program, context=context, model=context.model)
 
 

@@ -21,6 +21,7 @@ from pytest_recode.plugin.run.usage_errors import usage_errors
 if TYPE_CHECKING:
     from pytest_recode.plugin.run.session import Run
     from pytest_recode.sandboxes import SandboxKind
+    from pytest_recode.settings import Settings
 
 
 def glance_at_models(run: Run) -> None:
@@ -63,6 +64,7 @@ def check_options(run: Run) -> None:
     with usage_errors():
         for own in for_agents(settings, {}, run.registry):
             check_memory(own)
+            _check_program_options(run, own)
         run.registry.check_policies(settings.feedbacks)
         if settings.sandbox != "auto":
             run.registry.sandbox(settings.sandbox)
@@ -184,20 +186,38 @@ def _check_environments(run: Run) -> None:
 
 
 def _check_programs(run: Run) -> None:
-    """Find the programs of command-line agents, or install them, and check that their models are the gateway's. Raises `UserError`."""
+    """Find the programs of command-line agents, or install them. Raises `UserError`."""
     from pytest_recode.plugin.run.casting import program
 
     for own in run.collected.settings:
         needs = run.registry.agent(own.agent).program
-        if needs is None or own.validate:
-            continue
-        for model in own.models:
-            if not run.registry.model(model).gateway:
-                raise UserError(
-                    f"--recode-agent={own.agent} is a program that asks its model over HTTP, and {model} is played by this process: give"
-                    " a model that litellm calls"
-                )
-        program(needs, own, run.notify)
+        if needs is not None and not own.validate:
+            _check_program_options(run, own)  # also of an agent that is a format's default
+            program(needs, own, run.notify)
+
+
+def _check_program_options(run: Run, own: Settings) -> None:
+    """Check that an agent that is a program of its own can play with the other options. Raises `UserError`."""
+    from pytest_recode.settings import fixed
+
+    needs = run.registry.agent(own.agent).program
+    if needs is None or own.validate:
+        return
+    option = f"--recode-agent={own.agent}"
+    for model in own.models:
+        if not run.registry.model(model).gateway:
+            raise UserError(
+                f"{option} is a program that asks its model over HTTP, and {model} is played by this process: give a model that litellm calls"
+            )
+    if not needs.continues and own.turns > 1 and not all(map(fixed, own.feedbacks)):
+        raise UserError(
+            f"{option} cannot continue a session, and so takes no feedback: use --recode-feedback=none or --recode-turns=1"
+        )
+    for host in own.docker_hosts:
+        if not host.startswith("unix://"):
+            raise UserError(
+                f"{option} is a program of this machine, which --recode-docker-host={host} does not have: leave one of the two out"
+            )
 
 
 def _check_hosts(run: Run, kind: SandboxKind) -> None:
