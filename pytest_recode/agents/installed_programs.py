@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -25,7 +26,7 @@ from pytest_recode.faults import UserError
 START = "start"
 """The file of an installation that runs a program which needs an interpreter."""
 COMPLETE = ".complete"
-"""A file of an installation, written last."""
+"""A file of an installation, written last. It has the size of the executable in bytes."""
 _LONGEST = 1800.0
 """Seconds of an installation."""
 
@@ -84,13 +85,33 @@ def program(name: str, source: Source, notify: Callable[[str], None] | None) -> 
     if not (place / COMPLETE).exists():
         if notify is None:
             raise UserError(f"agent {name}: {place} is gone: start the run again to install it")
-        with _locked(place):
-            if not (place / COMPLETE).exists():
-                notify(f"installing {name} {source.version} in {place}, once for this user")
-                _install(name, source, place)
-    if not os.access(executable, os.X_OK):
-        raise UserError(f"agent {name}: {executable} is missing: remove {place}, and it is installed again")
+        try:
+            with _locked(place, notify):
+                if not (place / COMPLETE).exists():
+                    notify(f"installing {name} {source.version} in {place}, once for this user")
+                    _install(name, source, place)
+        except OSError as error:
+            raise UserError(
+                f"agent {name}: cannot be installed in {place} ({error.strerror or error}): set XDG_CACHE_HOME to a directory that can be"
+                f" written, {_by_path(name)}"
+            ) from None
+    if wrong := _damage(place, executable):
+        raise UserError(f"agent {name}: {executable} {wrong}: remove {place}, and it is installed again")
     return InstalledProgram(shown=place, executable=executable, version=source.version)
+
+
+def _damage(place: Path, executable: Path) -> str:
+    """What is wrong with an installed executable; "" if nothing is."""
+    if not executable.is_file():
+        return "is missing"
+    if not os.access(executable, os.X_OK):
+        return "cannot be executed"
+    size, installed = executable.stat().st_size, (place / COMPLETE).read_text().strip()
+    return f"has {size} bytes, and had {installed}" if installed and installed != str(size) else ""
+
+
+def _by_path(name: str) -> str:
+    return f"or give the path of its program with --recode-agent-path={name}=PATH"
 
 
 def _executable(name: str, source: Source) -> str:
@@ -118,7 +139,10 @@ def _install(name: str, source: Source, place: Path) -> None:
             _write_start(place, f'"$here/{source.interpreters[machine]}" "$here/{source.executables[machine]}"')
     else:
         _by_pip(name, source, place)
-    (place / COMPLETE).touch()
+    executable = place / _executable(name, source)
+    if not executable.is_file():
+        raise UserError(f"agent {name}: {executable} is not in the packages that were installed, {_by_path(name)}")
+    (place / COMPLETE).write_text(f"{executable.stat().st_size}\n")
 
 
 def _by_npm(name: str, packages: Mapping[str, tuple[str, str]], where: Path) -> None:
@@ -171,7 +195,7 @@ def _write_start(where: Path, command: str) -> None:
 
 
 def _run(name: str, command: list[str], where: Path) -> None:
-    by_path = f"or give the path of its program with --recode-agent-path={name}=PATH"
+    by_path = _by_path(name)
     try:
         done = subprocess.run(
             command, cwd=where, capture_output=True, text=True, timeout=_LONGEST, check=False, stdin=subprocess.DEVNULL
@@ -185,19 +209,37 @@ def _run(name: str, command: list[str], where: Path) -> None:
             f"agent {name}: {command[0]} did not install it within {_LONGEST:.0f} s: try again, {by_path}"
         ) from None
     if done.returncode:
-        lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-        reason = next(
-            (line for line in lines if "ntegrity" in line or "hash" in line.lower()), lines[-1] if lines else ""
-        )
-        raise UserError(
-            f"agent {name}: {' '.join(command[:2])} failed in {where}: {reason[:400]}; try again, {by_path}"
-        )
+        text = done.stderr or done.stdout
+        installer = "npm" if command[0] == "npm" else "pip"
+        if wrong := _WRONG_HASH.search(text):
+            raise UserError(
+                f"agent {name}: {installer} got another package than the pinned one of {where.name}:"
+                f" {' '.join(wrong[0].split())}: check the index that {installer} is configured with, {by_path}"
+            )
+        raise UserError(f"agent {name}: {installer} failed in {where}: {_reason(text)[:400]}: try again, {by_path}")
+
+
+_WRONG_HASH = re.compile(r"wanted sha\d+-\S+ but got sha\d+-[^\s.]+|Expected sha256 \S+\s+Got\s+\S+")
+"""What npm and pip say of a package with another hash."""
+_DETAIL = re.compile(r"(npm error )?(code|errno|syscall|path|at|A complete log)\b|WARNING")
+"""Lines of an error of npm or pip that do not say what is wrong."""
+
+
+def _reason(text: str) -> str:
+    """The line that says why npm or pip failed. npm tells it first, pip last."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not _DETAIL.match(line.strip())]
+    of_npm = [line for line in lines if line.startswith("npm ")]
+    return (of_npm or lines[-1:] or ["it does not say why"])[0].removeprefix("npm error ")
 
 
 @contextmanager
-def _locked(place: Path) -> Iterator[None]:
+def _locked(place: Path, notify: Callable[[str], None]) -> Iterator[None]:
     """One process installs, the others wait for it."""
     place.parent.mkdir(parents=True, exist_ok=True)
     with place.with_name(f"{place.name}.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            notify(f"waiting for another process that installs {place.name}")
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield

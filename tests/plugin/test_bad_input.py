@@ -94,6 +94,14 @@ NAMES = [
         "importable from where pytest runs",
     ),
     (
+        "--recode-agent-path=codex",
+        "--recode-agent-path=codex is not NAME=PATH, as in codex=/usr/local/bin/codex: write the agent's name and its program",
+    ),
+    (
+        "--recode-agent-path=codex=/usr/bin/env",
+        "--recode-agent-path=codex=… is for no agent of this run (recode): add --recode-agent=codex, or leave it out",
+    ),
+    (
         "--recode-sandbox=dockr",
         "unknown sandbox 'dockr' (did you mean docker?): choose from bubblewrap, docker, process, or auto",
     ),

@@ -77,6 +77,7 @@ def checked(config: pytest.Config, settings: Settings) -> Settings:
         settings = replace(settings, **{option.field: option.default, **more})
     _check_researcher(config, settings)
     _check_limited(settings, typed)
+    _check_paths(settings, typed)
     return settings
 
 
@@ -165,6 +166,25 @@ def _check_limited(settings: Settings, typed: set[str]) -> None:
                     f"--recode-{option}={name}=… is for no model of this run: write a name of {known}"
                     f"{', or a pattern that matches one' if option == 'limit' else ''}"
                 )
+
+
+def _check_paths(settings: Settings, typed: set[str]) -> None:
+    """A path on the command line of an agent that the run does not have is a mistake. An ini file may have those of other runs."""
+    names = []
+    for text in settings.agent_paths:
+        name, _, path = text.partition("=")
+        if not name or not path:
+            raise pytest.UsageError(
+                f"--recode-agent-path={text} is not NAME=PATH, as in codex=/usr/local/bin/codex: write the agent's name and its program"
+            )
+        if name in names:
+            raise pytest.UsageError(f"--recode-agent-path={name}=… is given twice: keep one")
+        if "agent-path" in typed and name not in settings.agents:
+            raise pytest.UsageError(
+                f"--recode-agent-path={name}=… is for no agent of this run ({', '.join(settings.agents)}): add --recode-agent={name}, or"
+                " leave it out"
+            )
+        names.append(name)
 
 
 def _check_twice(settings: Settings) -> None:
