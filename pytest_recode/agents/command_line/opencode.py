@@ -27,6 +27,7 @@ def _files(session: Session) -> Files:
         "$schema": "https://opencode.ai/config.json",
         "autoupdate": False,
         "share": "disabled",
+        "permission": {"webfetch": "deny"},
         "model": model,
         "small_model": model,
         "provider": {
