@@ -47,7 +47,7 @@ def trajectory(episode: ExportedEpisode) -> dict[str, Any]:
     }
     agent = {
         "name": record["agent"],
-        "version": settings.get("version") or "unknown",  # the format requires one
+        "version": record.get("agent_version", settings.get("version")) or "unknown",  # the format requires one
         "model_name": record["model"],
         "extra": _known(configuration),
     }

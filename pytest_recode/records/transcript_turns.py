@@ -213,8 +213,10 @@ class _Current:
             self.prompt = _text(line.get("text"))
 
     def _result(self, line: Mapping[str, Any]) -> None:
-        """Complete the action of the same number; some actions, such as submit, have only a result."""
-        done: list[dict[str, Any]] = self.steps[-1]["done"]
+        """Complete the action of the same step and number; some actions, such as submit, have only a result."""
+        number = line.get("step")
+        of_step = next((step for step in reversed(self.steps) if step.get("step") == number), self.steps[-1])
+        done: list[dict[str, Any]] = of_step["done"]
         result = {"ok": line.get("ok") is True, "text": _text(line.get("text")), "ended": float(line["time"])}
         begun = next((each for each in done if each.get("number") == line.get("number") and each["ok"] is None), None)
         if begun is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -70,6 +71,11 @@ def test_an_agent_is_solved_in_its_third_turn(
         (action,) = turn.steps[0].actions
         assert "answer.py" in json.dumps(action.arguments)
         assert action.ok
+    pytester.run(sys.executable, "-m", "pytest_recode.cli", "export", "out", "--to=atif", "--output=exported")
+    (exported,) = (pytester.path / "exported").iterdir()
+    assert json.loads(exported.read_text())["agent"]["version"] == version
+    offered = {tool["function"]["name"] for request in server.requests for tool in request.body.get("tools", ())}
+    assert not {"WebFetch", "WebSearch", "CronCreate", "ScheduleWakeup", "webfetch", "websearch"} & offered
 
 
 @pytest.mark.parametrize("sandbox", SANDBOXES)
@@ -140,6 +146,49 @@ def test_an_answer_that_comes_after_the_time_is_up_is_not_missed(
     assert "ended before it ended its turn: its time was up (--recode-agent-seconds)" in text
 
 
+def test_a_tool_call_has_its_result_although_a_subagent_asked_in_between(
+    make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester
+) -> None:
+    make_task("a")
+    script = pytester.path / "delegating.py"
+    script.write_text(DELEGATING)
+    script.chmod(0o755)
+    with ChatServer([call("Agent", {"prompt": "look"}), call("Read", {"path": "a"}), DONE, DONE]) as server:
+        agent = ("--recode-agent=claude-code", f"--recode-agent-path=claude-code={script}", MODEL)
+        options = ("--recode-turns=1", f"--recode-api-base={server.url}", "--recode-out=out")
+        recode(*agent, *options, sandbox="bubblewrap")
+    (record,) = results()
+    (turn,) = read_episode(pytester.path / "out" / record["transcript"]).turns
+    assert [step.number for step in turn.steps] == [1, 2, 3, 4]
+    done = [[(action.kind, action.ok, action.text) for action in step.actions] for step in turn.steps]
+    assert done == [[("Agent", True, "it has one file")], [("Read", True, "text of the file")], [], []]
+    said = [(message.role, message.step) for message in turn.messages if message.role == "tool"]
+    assert said == [("tool", 2), ("tool", 1)]
+
+
+DELEGATING = """#!/usr/bin/python3
+import json, os, sys, urllib.request
+
+def ask(messages):
+    request = urllib.request.Request(
+        os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages",
+        json.dumps({"model": "any", "max_tokens": 99, "messages": messages}).encode(),
+        {"x-api-key": os.environ["ANTHROPIC_AUTH_TOKEN"], "content-type": "application/json"},
+    )
+    content = json.loads(urllib.request.urlopen(request).read())["content"]
+    messages.append({"role": "assistant", "content": content})
+    return next((part["id"] for part in content if part["type"] == "tool_use"), None)
+
+def tell(messages, number, text):
+    result = {"type": "tool_result", "tool_use_id": number, "content": text}
+    messages.append({"role": "user", "content": [result]})
+    ask(messages)
+
+own, other = ([{"role": "user", "content": text}] for text in (sys.stdin.read(), "look"))
+delegated = ask(own)
+tell(other, ask(other), "text of the file")
+tell(own, delegated, "it has one file")
+"""
 LIMIT = 2  # seconds
 REMEMBERING = """#!/usr/bin/python3
 import json, os, pathlib, sys, urllib.request

@@ -5,7 +5,8 @@ Kind, and fields beside `turn` and `step`, which is the number of the call in th
     message   role, content, tool_calls, tool_call_id    each message that the program sends to the model, once; and its answers
     step      planning (the text beside tool calls), actions (the names of the tools), asked_model, usage, finish, thoughts
     action    number, kind, arguments                    each tool call
-    result    number, kind, ok, text                     what the program sends the model of it, with its next call
+    result    number, kind, ok, text                     what the program sends the model of it, with a later call; the step is that of
+                                                         the tool call: subagents call the model in between
 """
 
 from __future__ import annotations
@@ -35,21 +36,25 @@ class CallLog:
     steps: int = 0  # calls that were answered
     usage: Usage = field(default_factory=Usage)
     answers: list[tuple[str, ...]] = field(default_factory=list)  # text and ids of each answer
-    _open: dict[str, tuple[int, str]] = field(
+    _open: dict[str, list[tuple[int, int, str]]] = field(
         default_factory=dict
-    )  # tool calls of the last answer: number and name by id
+    )  # tool calls without a result: step, number and name by id, which several conversations may have
 
     def request(self, messages: Sequence[Message]) -> None:
         """Log the messages that the transcript does not have. Answers were logged when they were given."""
+        names = {call.id: call.name for message in messages for call in message.tool_calls}
         for message in messages:
             text = clean(cut(message.content, MAX_LOGGED))
             if message.role == "assistant" or not self._is_new(message.role, text, message.tool_call_id):
                 continue
-            if message.tool_call_id in self._open:
-                number, name = self._open.pop(message.tool_call_id)
-                self._line("result", self.steps, {"number": number, "kind": name, "ok": True, "text": text})
-            of_last = message.role == "tool" and self.steps > 0
-            self._message(replace(message, content=text), self.steps if of_last else self.steps + 1)
+            step = self.steps + 1
+            if opened := self._open.get(message.tool_call_id):
+                name = names.get(message.tool_call_id, "")
+                found = next((call for call in opened if call[2] == name), opened[-1])
+                opened.remove(found)
+                step, number, name = found
+                self._line("result", step, {"number": number, "kind": name, "ok": True, "text": text})
+            self._message(replace(message, content=text), step)
 
     def answer(self, reply: Reply, asked_model: str) -> None:
         """`asked_model`: the name that the program gave the model."""
@@ -60,10 +65,9 @@ class CallLog:
         names = [call.name for call in reply.tool_calls]
         parts = {"planning": text if names else "", "actions": names, "asked_model": asked_model}
         self._line("step", self.steps, {**parts, **reply_fields(reply)})
-        self._open = {}
         for number, call in enumerate(reply.tool_calls, 1):
             self._line("action", self.steps, {"number": number, "kind": call.name, "arguments": _arguments(call)})
-            self._open[call.id] = number, call.name
+            self._open.setdefault(call.id, []).append((self.steps, number, call.name))
         self.answers.append(
             tuple(each for each in (reply.text.strip(), *(call.id for call in reply.tool_calls)) if each)
         )
