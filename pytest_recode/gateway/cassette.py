@@ -10,7 +10,7 @@ DIR has `models.json` and one file of JSON lines per episode, named as its trans
     {"options": {"--recode-agent": "recode", …}}
 
 The key of a call is a digest of what determines its answer: the model that the name stands for, messages, tools, parameters and the
-attempt. `n` counts equal calls within one episode. Of refusals only those of prompts that are too long are stored, because they determine
+attempt. An agent's own call in a dialect has its position (dialect, turn, number of the call in it) in place of messages and tools. `n` counts equal calls within one episode. Of refusals only those of prompts that are too long are stored, because they determine
 what an agent sends next. Addresses, API keys, times and workers are not part of the key. Durations and memory addresses in
 messages behind the first one of the user (outputs of commands, feedback), which differ between equal runs, are not compared. The options
 of the session that recorded the lines below them are not compared, either: they explain why a request is not recorded.
@@ -168,6 +168,8 @@ class Cassette:
             )
         again = f" {number} times" if number > 1 and nearest == question else ""
         what = again or f": {_difference(nearest, question)}"
+        if (dialect := question.parts.get("dialect")) is not None:
+            what = f": call {question.parts['call']} of turn {question.parts['turn']}, in the dialect {dialect}"
         changed = _changed(options, self._options, _OF_ONE_EPISODE)
         why = f" (it was recorded with {changed})" if changed and not again else ""
         return CassetteError(

@@ -112,7 +112,21 @@ class GatewayModel:
         request = {"model": self.name, "request": body, "own": self._own, NUMBER: self._relayed[turn]}
         if self._temperature is not None:
             request["temperature"] = self._temperature
-        relayed = self._call(f"/v1/agents/{dialect}", request, _relayed, alive)
+        left: list[OSError] = []
+
+        def still_there() -> None:
+            try:
+                alive()
+            except OSError as error:
+                left.append(error)
+                raise
+
+        try:
+            relayed = self._call(f"/v1/agents/{dialect}", request, _relayed, still_there)
+        except ModelError:
+            if left:  # it is not the gateway's connection that was lost
+                raise left[0] from None
+            raise
         if opaque := relayed.reply.opaque:
             self._own |= {call.id: opaque for call in relayed.reply.tool_calls}
         return relayed

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_recode.faults import ModelError, ModelFault
-from pytest_recode.gateway.client import GatewayModel, make
-from pytest_recode.models import Caller, ModelContext, Relaying
+from pytest_recode.clock import Clock
+from pytest_recode.faults import CassetteError, ModelError, ModelFault, UserError
+from pytest_recode.gateway import NUMBER, TURN
+from pytest_recode.gateway.client import GatewayModel, check_adapters, make
+from pytest_recode.gateway.dialects import adapters, stream_of
+from pytest_recode.models import Caller, ModelContext, Relaying, Reply
+from pytest_recode.models.timed import TimedModel
 from pytest_recode.records.null_ledger import NullLedger
-from tests.chat_server import ChatServer, Request, Script, call, fault, say
+from pytest_recode.usage import RateLimit
+from tests.chat_server import Answer, ChatServer, Request, Script, call, fault, say
+from tests.messages import assert_message
 
-from .agents import FIRST
+from .agents import FIRST, further, streamed, with_text
 from .conftest import EPISODE, Gateway, Start
 
 Serve = Callable[[Script], ChatServer]
@@ -29,21 +38,36 @@ def nothing() -> None: ...
 
 @pytest.mark.parametrize("dialect", FIRST)
 def test_an_agent_is_answered_in_its_dialect(chat_server: Serve, start_gateway: Start, dialect: str) -> None:
-    provider = chat_server([say("done"), call("bash", {"command": "ls"})])
+    """A text, then two calls at once, whose results the agent sends back, then nothing."""
+    calls = (("bash", '{"command": "ls"}'), ("bash", '{"command": "pwd"}'))
+    provider = chat_server([say("done"), Answer(text=None, tool_calls=calls, finish="tool_calls"), say("")])
     asks = model(start_gateway(provider.url))
     assert isinstance(asks, Relaying)
     said = asks.relay(dialect, FIRST[dialect], nothing)
     assert said.reply.text == "done"
     assert said.asked_model == "alias"
-    assert [message["role"] for message in provider.requests[0].body["messages"]][:2] == ["system", "user"]
-    assert "be brief" in str(provider.requests[0].body["messages"][0])
-    assert "do it" in str(provider.requests[0].body["messages"][1])
-    assert provider.requests[0].body["tools"][0]["function"]["name"] == "bash"
-    assert "stream" not in provider.requests[0].body
-    called = asks.relay(dialect, FIRST[dialect], nothing)
-    assert [(each.name, each.arguments) for each in called.reply.tool_calls] == [("bash", '{"command": "ls"}')]
-    assert "bash" in str(called.answer)
+    assert streamed(dialect, stream_of(dialect, said.answer)) == ("done", [])
+    first = provider.requests[0].body
+    assert [message["role"] for message in first["messages"]][:2] == ["system", "user"]
+    assert "be brief" in str(first["messages"][0])
+    assert "do it" in str(first["messages"][1])
+    assert first["tools"][0]["function"]["name"] == "bash"
+    assert first["model"] == "local"
+    assert not {"stream", "store", "metadata", "context_management", "prompt_cache_key", "user"} & first.keys()
+
+    body = with_text(dialect, further(dialect, FIRST[dialect], said.answer), "again")
+    called = asks.relay(dialect, body, nothing)
+    assert [(each.name, each.arguments) for each in called.reply.tool_calls] == list(calls)
     assert called.reply.usage.prompt_tokens == 11
+
+    empty = asks.relay(dialect, further(dialect, body, called.answer, ["a file", "a directory"]), nothing)
+    *_, asked, one, two = provider.requests[2].body["messages"]
+    assert [each["function"]["name"] for each in asked["tool_calls"]] == ["bash", "bash"]
+    assert [each["id"] for each in asked["tool_calls"]] == [one["tool_call_id"], two["tool_call_id"]]
+    assert "a file" in one["content"]
+    assert "a directory" in two["content"]
+    assert empty.reply.text == ""
+    assert streamed(dialect, stream_of(dialect, empty.answer)) == ("", [])
 
 
 @pytest.mark.parametrize("dialect", FIRST)
@@ -56,11 +80,76 @@ def test_a_request_that_cannot_be_read_is_a_value_error(chat_server: Serve, star
     assert not provider.requests
 
 
+def test_a_dialect_that_there_is_not(chat_server: Serve, start_gateway: Start) -> None:
+    gateway = start_gateway(chat_server([]).url)
+    with pytest.raises(ValueError, match="chat, responses, messages, google"):
+        model(gateway).relay("morse", {}, nothing)
+    assert gateway.ask("/v1/agents/morse").response.status == 404
+    assert gateway.ask("/v1/agents/chat", request="none").response.status == 400
+
+
+def test_each_call_has_an_identifier_of_its_own(chat_server: Serve, start_gateway: Start) -> None:
+    """Though the server counts from 0 in each answer."""
+    provider = chat_server(lambda _: call("bash", {"command": "ls"}))
+    asks = model(start_gateway(provider.url))
+    first = asks.relay("chat", FIRST["chat"], nothing)
+    second = asks.relay("chat", further("chat", FIRST["chat"], first.answer, ["x"]), nothing)
+    assert first.reply.tool_calls[0].id == "call_0"
+    assert second.reply.tool_calls[0].id != "call_0"
+    assert second.answer["choices"][0]["message"]["tool_calls"][0]["id"] == second.reply.tool_calls[0].id
+
+
+def thinking(_: Request) -> Answer:
+    function = {"name": "bash", "arguments": "{}"}
+    message = {
+        "role": "assistant",
+        "content": None,
+        "reasoning_content": "a thought",
+        "tool_calls": [{"id": "call_7", "type": "function", "function": function}],
+    }
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+    return Answer(
+        raw=json.dumps({"id": "1", "object": "chat.completion", "choices": [choice], "usage": usage}).encode()
+    )
+
+
+@pytest.mark.parametrize("dialect", FIRST)
+def test_a_provider_gets_its_own_fields_back(chat_server: Serve, start_gateway: Start, dialect: str) -> None:
+    """As for any other agent, though no dialect has them."""
+    provider = chat_server(thinking)
+    asks = model(start_gateway(provider.url))
+    relayed = asks.relay(dialect, FIRST[dialect], nothing)
+    assert relayed.reply.thoughts == "a thought"
+    asks.relay(dialect, further(dialect, FIRST[dialect], relayed.answer, ["x"]), nothing)
+    assert provider.requests[1].body["messages"][-2]["reasoning_content"] == "a thought"
+
+
+# Failures
+
+
 def test_a_failure_for_good_is_the_models_error(chat_server: Serve, start_gateway: Start) -> None:
     provider = chat_server([fault(401, "no such key")])
     with pytest.raises(ModelError, match="no such key") as caught:
         model(start_gateway(provider.url)).relay("messages", FIRST["messages"], nothing)
     assert caught.value.fault is ModelFault.AUTH
+
+
+def test_a_prompt_that_is_too_long_is_the_models_error(chat_server: Serve, start_gateway: Start) -> None:
+    provider = chat_server([fault(400, "too long", code="context_length_exceeded")])
+    with pytest.raises(ModelError) as caught:
+        model(start_gateway(provider.url)).relay("responses", FIRST["responses"], nothing)
+    assert caught.value.fault is ModelFault.CONTEXT
+
+
+def test_a_rate_limit_is_waited_for(chat_server: Serve, start_gateway: Start) -> None:
+    """No agent hears of it, but it is kept waiting."""
+    provider = chat_server([fault(429, "slow down", retry_after="0.5"), say("done")])
+    alive: list[None] = []
+    asks = model(start_gateway(provider.url, alive_seconds=0.05))
+    assert asks.relay("google", FIRST["google"], lambda: alive.append(None)).reply.text == "done"
+    assert len(provider.requests) == 2
+    assert len(alive) >= 5
 
 
 def test_an_agent_is_kept_waiting_while_the_model_answers(chat_server: Serve, start_gateway: Start) -> None:
@@ -78,3 +167,122 @@ def test_an_agent_is_kept_waiting_while_the_model_answers(chat_server: Serve, st
     asks = model(start_gateway(chat_server(answer).url, alive_seconds=0.05))
     assert asks.relay("chat", FIRST["chat"], noticed).reply.text == "late"
     assert len(alive) >= 5
+
+
+def test_a_client_that_leaves_ends_the_call_and_the_answer_is_booked(chat_server: Serve, start_gateway: Start) -> None:
+    came, go = threading.Event(), threading.Event()
+
+    def answer(request: Request) -> Any:
+        came.set()
+        return say("late", wait=go)
+
+    def gone() -> None:
+        if came.is_set():
+            raise BrokenPipeError("the agent has hung up")
+
+    limits = {"*": RateLimit(concurrency=1)}
+    gateway = start_gateway(chat_server(answer).url, alive_seconds=0.05, limits=limits)
+    with pytest.raises(BrokenPipeError, match="the agent has hung up"):
+        model(gateway).relay("chat", FIRST["chat"], gone)
+    go.set()
+    model(gateway).relay("chat", FIRST["chat"], nothing)
+    assert [line["prompt_tokens"] for line in gateway.lines()] == [11, 11]
+
+
+# Options
+
+
+def test_the_users_parameters_replace_the_agents(chat_server: Serve, start_gateway: Start) -> None:
+    provider = chat_server([say("done"), say("done")])
+    table = {"local": {"model": "openai/local", "params": {"max_tokens": 100}}}
+    gateway = start_gateway(provider.url, table=table)
+    model(gateway, temperature=0.0).relay("google", FIRST["google"], nothing)
+    model(gateway).relay("google", FIRST["google"], nothing)
+    own, agents = (request.body for request in provider.requests)
+    assert (own["max_tokens"], own["temperature"], own["top_p"]) == (100, 0.0, 0.95)
+    assert (agents["max_tokens"], agents["temperature"]) == (100, 1)
+
+
+# Answers that are stored, by position
+
+
+def numbered(request: Request) -> Any:
+    return say(f"answer {request.number}")
+
+
+def test_a_cassette_has_the_calls_of_a_turn_in_order(chat_server: Serve, start_gateway: Start, tmp_path: Path) -> None:
+    """Whatever their prompts are: agents write dates into them."""
+    provider = chat_server(numbered)
+    cassette = str(tmp_path / "cassette")
+    recording = model(start_gateway(provider.url, cassette=cassette, cassette_mode="record"))
+    recorded = [recording.relay("messages", FIRST["messages"], nothing) for _ in range(2)]
+    replaying = model(start_gateway(provider.url, cassette=cassette, cassette_mode="replay"))
+    tomorrow = with_text("messages", FIRST["messages"], "It is tomorrow.")
+    again = [replaying.relay("messages", {**tomorrow, "model": "other"}, nothing) for _ in range(2)]
+    assert [each.answer for each in again] == [each.answer for each in recorded]
+    assert [each.reply.text for each in again] == ["answer 0", "answer 1"]
+    assert [each.asked_model for each in again] == ["other", "other"]
+    assert len(provider.requests) == 2
+    with pytest.raises(CassetteError) as caught:
+        replaying.relay("messages", tomorrow, nothing)
+    assert_message(str(caught.value), "cassette", "call 3 of turn 0", "--recode-cassette-mode=auto")
+    with pytest.raises(CassetteError, match="dialect"):
+        replaying.relay("chat", FIRST["chat"], nothing)
+
+
+def test_an_answer_that_a_run_has_paid_for_is_given_to_the_same_position(
+    chat_server: Serve, start_gateway: Start, tmp_path: Path
+) -> None:
+    (out := tmp_path / "out").mkdir()
+    provider = chat_server(numbered)
+
+    def ask(gateway: Gateway, turn: int, number: int, text: str) -> dict[str, Any]:
+        request = with_text("chat", FIRST["chat"], text)
+        return gateway.ask("/v1/agents/chat", request=request, **{TURN: turn, NUMBER: number}).until("answer")
+
+    first = start_gateway(provider.url, out, run="first")
+    paid = [ask(first, 1, number, "monday") for number in (1, 2)]
+    first.process.close()
+    later = start_gateway(provider.url, out, run="later")
+    again = [ask(later, 1, number, "tuesday") for number in (1, 2, 3)]
+    assert [each["answer"]["choices"][0]["message"]["content"] for each in again] == [
+        "answer 0",
+        "answer 1",
+        "answer 2",
+    ]
+    assert [each["call"] for each in again[:2]] == [each["call"] for each in paid]
+    assert ask(later, 2, 1, "tuesday")["body"]["choices"][0]["message"]["content"] == "answer 3"
+    assert len(provider.requests) == 4
+
+
+# Around the model
+
+
+def test_a_timed_model_relays_if_its_model_does(chat_server: Serve, start_gateway: Start) -> None:
+    now = iter(range(1000))
+    clock = Clock(lambda: float(next(now)))
+    timed = TimedModel(model(start_gateway(chat_server([say("done")]).url)), clock)
+    assert isinstance(timed, Relaying)
+    waits: list[object] = []
+    assert timed.relay("chat", FIRST["chat"], lambda: waits.append(clock.wait)).reply.text == "done"
+    assert all(waits)
+    assert clock.wait is None
+    assert not isinstance(TimedModel(Silent(), clock), Relaying)
+
+
+class Silent:
+    name, simulated, native_tools = "silent", True, False
+
+    def complete(self, messages: Any, *, tools: Any = (), schema: Any = None) -> Reply:
+        return Reply(text="")
+
+
+def test_the_adapters_of_this_litellm_translate(chat_server: Serve, start_gateway: Start) -> None:
+    check_adapters(start_gateway(chat_server([]).url).address)
+
+
+def test_another_litellm_is_refused_with_the_one_that_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "litellm.llms.anthropic.messages.adapters.transformation", None)
+    with pytest.raises(UserError) as caught:
+        adapters.check_adapters()
+    assert_message(str(caught.value), "litellm", "adapters", f"pip install litellm=={adapters.TESTED}")
