@@ -169,7 +169,8 @@ def _by_pip(name: str, source: PipProgram, where: Path) -> None:
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     _run(name, [*pip, "--no-deps", "--require-hashes", "-r", "pinned.txt"], where)
     _run(name, [*pip, f"{source.package}=={source.version}"], where)
-    _write_start(where, f'"$here/{python}" -m {source.module}')
+    # an image may have a library of this Python's name that is another
+    _write_start(where, f'env LD_LIBRARY_PATH="$here/python/lib" "$here/{python}" -m {source.module}')
 
 
 def _copy_python(home: Path) -> None:

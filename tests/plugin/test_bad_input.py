@@ -85,7 +85,7 @@ NAMES = [
     ),
     (
         "--recode-agent=recod",
-        "unknown agent 'recod' (did you mean recode?): choose from aider, claude-code, codex, command:, gemini-cli, noop, one-shot, opencode, "
+        "unknown agent 'recod' (did you mean recode?): choose from acp:, aider, claude-code, codex, command:, gemini-cli, noop, one-shot, opencode, "
         "person, recode, recode-h, reference, or package.module:Name",
     ),
     (

@@ -24,12 +24,13 @@ MODEL = "model"
 class Session:
     """What one turn of a program is started with.
 
-    `turn`: from 1 on. `executable`: its path. `id`: of the session; a new UUID, unless the program names its own. `url`: of the door, without a path;
+    `turn`: from 1 on; `turns`: at most. `executable`: its path. `id`: of the session; a new UUID, unless the program names its own. `url`: of the door, without a path;
     `key`: what the door asks for. `home`, `work`: absolute paths in the sandbox, of a directory of its own and of the workspace's root.
     `targets`: relative to `work`. `state`: a directory in `home` for the program's configuration and session.
     """
 
     turn: int
+    turns: int
     executable: str
     id: str
     url: str

@@ -27,14 +27,17 @@ def kind(path: str) -> AgentKind:
         raise UserError(
             f"--recode-agent={PREFIX} names no program: write its path behind the colon, as in {PREFIX}./agent.py"
         )
-    name = f"{PREFIX}{path}"
-    own = kind_of(agent(name))
+    return found_at(path, kind_of(agent(f"{PREFIX}{path}")))
+
+
+def found_at(path: str, own: AgentKind) -> AgentKind:
+    """The agent whose program is at a path, as in `kind`."""
     assert own.program is not None
-    return replace(own, program=replace(own.program, find=partial(_find, name, _absolute(path))))
+    return replace(own, program=replace(own.program, find=partial(_find, own.program.name, _absolute(path))))
 
 
 def agent(name: str) -> CommandLineAgent:
-    return CommandLineAgent(name=name, source=None, first=_command, later=_command, env=_env, session=(MEMORY,))
+    return CommandLineAgent(name=name, source=None, first=_command, later=_command, env=environment, session=(MEMORY,))
 
 
 def _command(session: Session) -> Sequence[str]:
@@ -42,7 +45,7 @@ def _command(session: Session) -> Sequence[str]:
     return ("/bin/sh", "-c", 'mkdir -p "$RECODE_STATE" && exec "$0"', session.executable)
 
 
-def _env(session: Session) -> Mapping[str, str]:
+def environment(session: Session) -> Mapping[str, str]:
     return {
         "OPENAI_BASE_URL": f"{session.url}/v1",
         "OPENAI_API_KEY": session.key,

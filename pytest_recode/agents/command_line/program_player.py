@@ -138,6 +138,7 @@ class ProgramPlayer:
         self.session = self.session or str(uuid.uuid4())
         session = Session(
             turn=self.turn,
+            turns=self.context.turns,
             executable=self._executable(place),
             id=self.session,
             url=f"http://127.0.0.1:{place.port}",
