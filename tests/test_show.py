@@ -274,6 +274,20 @@ def test_an_answer_without_an_action_is_shown(project: Path) -> None:
     assert "the model wrote" not in painted(show_lines(read_episode(path), ShownParts(prompts=True)), colour=False)
 
 
+def test_thoughts_are_shown_and_tool_calls_among_all_messages(project: Path) -> None:
+    path = transcript(project)
+    of_step = {"time": 1.0, "turn": 1, "step": 1}
+    step = {"event": "step", **of_step, "thoughts": "The sum is in the wrong order.", "planning": "I edit it."}
+    calls = [{"id": "c1", "name": "Edit", "arguments": '{"file": "a.py"}'}]
+    message = {"event": "message", **of_step, "role": "assistant", "content": "I edit it.", "tool_calls": calls}
+    rewrite(path, [lines(path)[0], message, step])
+    few, many = (
+        painted(show_lines(read_episode(path), ShownParts(prompts=prompts)), colour=False) for prompts in (False, True)
+    )
+    assert "    thoughts: The sum is in the wrong order.\n    plan: I edit it.\n" in few
+    assert f"  I edit it.\n  tool call: {json.dumps(calls[0])}\n" in many
+
+
 def test_turns_that_were_started_again_are_counted_and_not_shown_twice(project: Path) -> None:
     path = transcript(project)
     content = lines(path)

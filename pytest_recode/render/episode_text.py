@@ -181,7 +181,7 @@ def _turn(turn: PlayedTurn, before: PlayedTurn | None, view: ShownParts) -> Iter
             yield StyledLine(
                 f"  ── {message.role}, {f'step {message.step}' if message.step else 'before the first step'}", "place"
             )
-            yield from (StyledLine(f"  {row}") for row in message.content.splitlines())
+            yield from (StyledLine(f"  {row}") for row in [*message.content.splitlines(), *_calls(message)])
 
 
 def words_of_stop(stopped: str) -> str:
@@ -198,18 +198,23 @@ def _step(step: PlayedStep) -> Iterator[StyledLine]:
     if step.error:
         yield StyledLine(f"    the answer was not used; the model is told: {first_line(step.error, most=400)}", "bad")
     yield from (StyledLine(f"    the model is told: {first_line(each, most=400)}", "dim") for each in step.problems)
+    if step.thoughts:
+        yield StyledLine(f"    thoughts: {first_line(step.thoughts)}", "dim")
     if planning := step.parts.get("planning"):
         yield StyledLine(f"    plan: {first_line(planning)}", "dim")
 
 
 def _answer(message: PromptMessage) -> Iterator[StyledLine]:
     """What the model wrote, of an answer that led to no action."""
-    calls = [f"tool call: {json.dumps(call, ensure_ascii=False)}" for call in message.tool_calls]
-    rows = [*message.content.splitlines(), *calls] or ["(empty)"]
+    rows = [*message.content.splitlines(), *_calls(message)] or ["(empty)"]
     yield StyledLine("    the model wrote:", "place")
     yield from (StyledLine(f"      {row}") for row in rows[:ANSWER_LINES])
     if len(rows) > ANSWER_LINES:
         yield StyledLine(f"      … {len(rows) - ANSWER_LINES} more lines: --prompts shows all messages", "dim")
+
+
+def _calls(message: PromptMessage) -> list[str]:
+    return [f"tool call: {json.dumps(call, ensure_ascii=False)}" for call in message.tool_calls]
 
 
 def actions_text(step: PlayedStep) -> str:
