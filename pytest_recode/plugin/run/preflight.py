@@ -154,6 +154,7 @@ def _prepare(run: Run) -> None:
         from pytest_recode.plugin.run import model_check
 
         model_check.check(run.model_contexts(), run.registry, run.notify)  # last: it waits until litellm is imported
+        _check_translation(run)
         if not run.settings.validate:
             run.claim_directory(sharding.content(run))
         for context in run.sandbox.contexts():
@@ -194,6 +195,17 @@ def _check_programs(run: Run) -> None:
         if needs is not None and not own.validate:
             _check_program_options(run, own)  # also of an agent that is a format's default
             program(needs, own, run.notify)
+
+
+def _check_translation(run: Run) -> None:
+    """Check that the gateway can translate the calls of command-line agents. Raises `UserError`."""
+    from pytest_recode.gateway.client import check_adapters
+
+    contexts = run.model_contexts()
+    addresses = {context.gateway for context in contexts if context.gateway is not None}
+    if any(run.registry.agent(own.agent).program is not None and not own.validate for own in run.collected.settings):
+        for address in addresses:
+            check_adapters(address)
 
 
 def _check_program_options(run: Run, own: Settings) -> None:
