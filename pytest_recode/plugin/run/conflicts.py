@@ -140,10 +140,10 @@ def _installed(settings: Settings) -> _Kinds:
     from pytest_recode.installed import Installed
 
     with usage_errors():
-        agents, sandboxes = Installed("agents"), Installed("sandboxes")
+        chosen = Installed("agents") if "agents" in settings.explicit else {}
         return _Kinds(
-            agents={name: agents.get(name) if "agents" in settings.explicit else None for name in settings.agents},
-            sandbox=sandboxes.get(settings.sandbox) if "sandbox" in settings.explicit else None,
+            agents={name: chosen.get(name) for name in settings.agents},
+            sandbox=Installed("sandboxes").get(settings.sandbox) if "sandbox" in settings.explicit else None,
         )
 
 

@@ -157,15 +157,14 @@ def _lines(
 
 
 def _groups(rows: Sequence[Row]) -> Sequence[tuple[str, Sequence[Row]]]:
-    """The rows of each panel, with its title: all rows in one if they are few, else by model, agent or feedback, whichever gives the fewest panels."""
+    """The rows of each panel, with its title: all rows in one if they are few, else by what they differ in, model, feedback or agent, whichever gives the fewest panels."""
     if len(rows) <= _MOST_LINES:
         return [("", rows)]
-    keys: Sequence[Callable[[Row], str]] = (
-        lambda row: row.model,
-        lambda row: row.feedback,
-        lambda row: row.agent,
+    by_model, by_feedback, by_agent = (
+        _split(rows, key) for key in (lambda row: row.model, lambda row: row.feedback, lambda row: row.agent)
     )
-    return min((_split(rows, key) for key in keys), key=len)
+    several = len({row.agent for row in rows}) > 1
+    return min((by_model, by_feedback, *([by_agent] if several else [])), key=len)
 
 
 def _split(rows: Sequence[Row], key: Callable[[Row], str]) -> list[tuple[str, Sequence[Row]]]:
