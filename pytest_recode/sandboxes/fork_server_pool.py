@@ -227,5 +227,10 @@ def ready(parent: WarmParent, key: WarmKey) -> WarmParent:
         ) from exc
     except (ParentGone, TimeoutError) as exc:
         parent.close()
-        raise SandboxError(f"{key.python} could not be started in a sandbox: {exc}") from exc
+        what = (
+            "ended in a sandbox while it imported what the tests need"
+            if key.preparation
+            else "could not be started in a sandbox"
+        )
+        raise SandboxError(f"{key.python} {what}: {exc}") from exc
     return parent

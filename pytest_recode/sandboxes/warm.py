@@ -206,22 +206,22 @@ class WarmParent:
 
     def _wait_gone(self) -> None:
         """Wait until no launch of this parent, which has ended, is left. Those of a second parent are the first one's children now."""
-        if self._first is None or not self._first[0].end_second(self._first[1]):
+        if self._first is None or self._first[0].end_second(self._first[1]) is None:
             self._root.wait_gone()
 
-    def end_second(self, number: int) -> bool:
-        """End a second parent with all its launches. Returns False if this parent has ended itself."""
+    def end_second(self, number: int) -> str | None:
+        """End a second parent with all its launches. Returns how it ended, and None if this parent has ended itself."""
         try:
             with self._changed:
                 if number not in self._ended:
                     self._order("end_second", number)
                     self._hear_until(lambda: number in self._ended, KILL_SECONDS)
         except ParentGone:
-            return False
+            return None
         except TimeoutError:
             self._root.kill()
-            return False
-        return True
+            return None
+        return str(self._ended[number]["how"])
 
     def gone(self) -> bool:
         """Whether the parent has ended or was closed."""
@@ -246,7 +246,10 @@ class WarmParent:
                 self._remove_group(number)
 
     def last_words(self) -> str:
-        return self._root.last_words(self._since)
+        """How this parent ended, and its last output, for messages."""
+        how = self._first[0].end_second(self._first[1]) if self._first is not None else None
+        words = self._root.last_words(self._since)
+        return words if how is None else f"{how}: {words}"
 
     def _limits(self, limits: Limits, directory: str) -> dict[str, Any]:
         message = limits_message(limits, persistent=self._persistent)

@@ -212,6 +212,20 @@ def test_all_that_is_prepared_when_the_first_parent_is_killed_is_prepared_again(
         place.rmdir()
 
 
+@pytest.mark.parametrize("kind", ["process", "bubblewrap"])
+def test_the_message_says_how_imports_of_a_repository_ended_the_interpreter(kind: str, context: SandboxContext) -> None:
+    """As two packages that clash in native code do."""
+    usable(kind, context)
+    sandbox = KINDS[kind][1](SandboxContext(run=f"clash-{uuid4().hex}", python=context.python))
+    clash = "import os, sys\nprint('a warning', file=sys.stderr, flush=True)\nos.kill(os.getpid(), 11)\n"
+    try:
+        with pytest.raises(SandboxError, match="ended in a sandbox while it imported what the tests need") as caught:
+            grown(sandbox, clash)
+        assert "killed by signal 11: a warning" in str(caught.value)
+    finally:
+        sandbox.close()
+
+
 SILENT = """
 import os, time
 def main(reader, writer):

@@ -188,13 +188,17 @@ class Parent:
         self._removing = {pid for pid in self._removing if not os.waitpid(pid, os.WNOHANG)[0]}
 
     def _end_second(self, number: int) -> None:
-        """End a second parent with its launches, which are children of this process as soon as it has ended."""
+        """End a second parent with all its launches, which are children of this process as soon as it has ended.
+
+        One that was ending already keeps the status of its own end.
+        """
         pid = self._seconds.pop(number, None)
+        how = ""
         if pid is not None:
             _kill(pid)
-            os.waitpid(pid, 0)
+            how = linux_isolation.ending(os.waitpid(pid, 0)[1])
         self._end_strays()
-        self._send({"ended": number, "how": ""})
+        self._send({"ended": number, "how": how})
 
     def _end_strays(self) -> None:
         """End the processes that a killed keeper or second parent left to this process: every other child."""
