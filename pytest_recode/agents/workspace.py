@@ -104,7 +104,7 @@ class SandboxWorkspace:
     def play(self, program: Playing, serve: Serve) -> CommandResult:
         """Run a program that plays, to its end, and let `serve` answer its requests to the door, one after the other.
 
-        Raises what `serve` raises: then the workspace is gone, and the program with it.
+        Raises `Refused` if it cannot be started there, and what `serve` raises: then the workspace is gone, and the program with it.
         """
         connection = self._launched()
         fields = {"argv": list(program.argv), "env": dict(program.env), "files": dict(program.files)}
@@ -116,7 +116,8 @@ class SandboxWorkspace:
                 time.monotonic() + MARGIN,
             )
             while True:
-                answer = frames.receive_message(connection, _REPLY, ends + MARGIN)
+                # A call of the model may have taken longer than what was left.
+                answer = frames.receive_message(connection, _REPLY, max(ends, time.monotonic()) + MARGIN)
                 if "asks" in answer:
                     sent = DoorAnswer(connection=connection, number=_typed(answer["asks"], int))
                     serve(_request(answer), sent)

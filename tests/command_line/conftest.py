@@ -19,6 +19,8 @@ from tests.plugin.conftest import make_task as make_task
 from tests.plugin.conftest import recode as recode
 from tests.plugin.conftest import results as results
 
+from .played_script import play as play
+
 AGENTS = {each.AGENT.name: each.AGENT for each in (claude_code, codex, opencode, gemini_cli, aider)}
 LARGEST = 3 << 30
 """Bytes that an installation may take, with what the package manager keeps."""

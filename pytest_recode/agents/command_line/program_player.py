@@ -93,7 +93,10 @@ class ProgramPlayer:
                 ProgramFault.SESSION_LOST, "its request does not have the conversation of the turns before"
             ),
         )
-        result = workspace.play(self._playing(brief, place, prompt, calls.key), calls.serve)
+        try:
+            result = workspace.play(self._playing(brief, place, prompt, calls.key), calls.serve)
+        except Refused as refused:  # what it left of its home directory, or of the disk, has no place for its files
+            raise self._fault(ProgramFault.FAILED, f"it cannot be started: {refused}") from None
         end = self.agent.ended(result)
         killed = _KILLED.search(result.output)
         self.stopped = calls.stopped or ("time" if result.timed_out else killed[1] if killed else "")

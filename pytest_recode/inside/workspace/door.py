@@ -1,7 +1,8 @@
 """The door: an HTTP server on the loopback of the sandbox. The host answers its requests, over the wire of the workspace.
 
-Runs in the workspace process while a program that plays is running (`workspace_server.op_play`). Must not answer anything by itself, and
-must not hold more than MAX_BODY bytes of a request or serve more than MAX_OPEN connections: an untrusted program sends them.
+Runs in the workspace process while a program that plays is running (`workspace_server.op_play`). Must answer nothing by itself but what
+it cannot take, and must not hold more than MAX_BODY bytes of a request, MAX_HELD of all, or MAX_OPEN connections: an untrusted program
+sends them. The host is asked one request at a time, so that a program that ends leaves one call at most behind.
 
 Frames to the host: `{"asks": NUMBER, "method", "path", "headers", "body"}`, and `{"over": True}` when no more will come. From the host:
 `{"answers": NUMBER, "status", "headers"}` once, `{"answers": NUMBER, "data"}`, `{"answers": NUMBER, "ended": True}`; `{"seconds": S}`
@@ -17,16 +18,18 @@ import queue
 import socket
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import Any, Optional
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager, suppress
+from typing import Any, Optional, Union
 
 from ..wire import frames
 
 MAX_BODY = 32 << 20  # bytes of a request: the longest context window of a model is a fifth of that
+MAX_HELD = 64 << 20  # bytes of all requests
 MAX_OPEN = 32  # connections at a time; further ones wait
 SILENT_SECONDS = 60.0  # until a connection that sends nothing is closed
 _FRAME = 64 << 20
+_LINE = 1 << 10  # bytes of a line in a chunked body
 
 
 class Door:
@@ -40,6 +43,8 @@ class Door:
         self._numbers = 0
         self._answers: dict[int, queue.Queue[dict[str, Any]]] = {}
         self._lock = threading.Lock()
+        self._one = threading.Lock()  # held from a request to the end of its answer
+        self._room = MAX_HELD
         self._writer: Any = None
         self._over = True  # no frame may be sent: another operation uses the wire
         self.deadline = 0.0
@@ -71,25 +76,36 @@ class Door:
             accepting.join()
             server.end_connections()
 
-    def ask(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Iterator[dict[str, Any]]:
+    def ask(
+        self, method: str, path: str, headers: dict[str, str], body: bytes
+    ) -> Generator[dict[str, Any], None, None]:
         """What the host answers, part by part; it ends with the answer, or with the door."""
         answer: queue.Queue[dict[str, Any]] = queue.Queue()
-        with self._lock:
-            if self._over:
-                return
-            self._numbers += 1
-            number = self._numbers
-            self._answers[number] = answer
-            request = {"method": method, "path": path, "headers": headers, "body": body}
-            frames.write_message(self._writer, {"asks": number, **request})
-        try:
-            while True:
-                part = answer.get()
-                if part.get("ended"):
+        with self._one:
+            with self._lock:
+                if self._over:
                     return
-                yield part
-        finally:
-            self._answers.pop(number, None)
+                self._numbers += 1
+                number = self._numbers
+                self._answers[number] = answer
+                request = {"method": method, "path": path, "headers": headers, "body": body}
+                frames.write_message(self._writer, {"asks": number, **request})
+            try:
+                while True:
+                    part = answer.get()
+                    if part.get("ended"):
+                        return
+                    yield part
+            finally:
+                self._answers.pop(number, None)
+
+    def hold(self, size: int) -> bool:
+        """Take room for so many bytes of a request, if there is any; negative: give it back."""
+        with self._lock:
+            if size > self._room:
+                return False
+            self._room -= size
+            return True
 
     def seconds_left(self) -> float:
         """Until the program that plays must end."""
@@ -146,6 +162,7 @@ class _DoorServer(http.server.ThreadingHTTPServer):
 
 class _DoorHandler(http.server.BaseHTTPRequestHandler):
     asked: Door
+    held: int  # bytes of this request
     protocol_version = "HTTP/1.1"
     timeout = SILENT_SECONDS
 
@@ -161,12 +178,19 @@ class _DoorHandler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_: Any) -> None: ...
 
     def _serve(self) -> None:
-        body = self._body()
-        if body is None:
-            self.send_error(413)
-            return
-        parts = self.asked.ask(self.command, self.path, {**self.headers}, body)
         self.close_connection = True
+        self.held = 0
+        try:
+            body = self._body()
+            if isinstance(body, int):
+                self.send_error(body)
+                return
+            with closing(self.asked.ask(self.command, self.path, {**self.headers}, body)) as parts:
+                self._answer(parts)
+        finally:
+            self.asked.hold(-self.held)
+
+    def _answer(self, parts: Iterator[dict[str, Any]]) -> None:
         first = next(parts, None)
         if first is None:
             return
@@ -180,17 +204,32 @@ class _DoorHandler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(part["data"])
             self.wfile.flush()
 
-    def _body(self) -> Optional[bytes]:
-        """The body of a request; None if it is too long."""
-        if "chunked" not in self.headers.get("Transfer-Encoding", "").lower():
-            length = int(self.headers.get("Content-Length") or 0)
-            return None if not 0 <= length <= MAX_BODY else self.rfile.read(length)
-        body = b""
-        while size := int(self.rfile.readline(1 << 10).partition(b";")[0] or b"0", 16):
-            if size < 0 or len(body) + size > MAX_BODY:
-                return None
-            body += self.rfile.read(size)
-            self.rfile.readline(1 << 10)
-        while self.rfile.readline(1 << 10).strip():
+    def _body(self) -> Union[bytes, int]:
+        """The body of a request, or the HTTP status of why it is not taken."""
+        body = bytearray()
+        try:
+            if "chunked" not in self.headers.get("Transfer-Encoding", "").lower():
+                return self._read(body, int(self.headers.get("Content-Length") or 0)) or bytes(body)
+            while size := int(self.rfile.readline(_LINE).partition(b";")[0].strip() or b"0", 16):
+                refused = self._read(body, size)
+                if refused:
+                    return refused
+                self.rfile.readline(_LINE)
+        except ValueError:
+            return 400
+        while self.rfile.readline(_LINE).strip():
             pass
-        return body
+        return bytes(body)
+
+    def _read(self, body: bytearray, size: int) -> int:
+        """Append so many bytes; returns 0, or the HTTP status of why they are not taken."""
+        if size < 0:
+            return 400
+        if len(body) + size > MAX_BODY:
+            return 413
+        if not self.asked.hold(size):
+            return 503
+        self.held += size
+        data = self.rfile.read(size)
+        body += data
+        return 0 if len(data) == size else 400  # it left in the middle of it

@@ -256,7 +256,7 @@ class _Workspace:
         of the one that is its standard input."""
         if self.door is None:
             raise Refusal("its place was not asked for")
-        home = Tree(os.environ["HOME"])
+        home = self._home()
         try:
             for path, data in files.items():
                 with _Guard(path):
@@ -284,10 +284,15 @@ class _Workspace:
             "seconds": time.monotonic() - start,
         }
 
+    def _home(self) -> Tree:
+        """The home directory, which the program that played may have removed."""
+        with _Guard("the home directory"):
+            return Tree(os.environ["HOME"])
+
     def op_keep(self, paths: list[str]) -> dict[str, bytes]:
         """The files at and below these paths of the home directory; refused if they have more than MAX_CHANGES bytes."""
         files: dict[str, bytes] = {}
-        home = Tree(os.environ["HOME"])
+        home = self._home()
         room = MAX_CHANGES
         try:
             for path in paths:
