@@ -20,14 +20,14 @@ Results = Callable[..., list[dict[str, Any]]]
 
 BEGIN = '''#!/usr/bin/python3
 """Asks its model over a session that it keeps; what follows is the misbehaviour."""
-import http.client, json, os, pathlib, socket, subprocess, sys, time, urllib.error, urllib.request
+import http.client, json, os, pathlib, re, socket, subprocess, sys, time, urllib.error, urllib.request
 
 state = pathlib.Path(os.environ["CLAUDE_CONFIG_DIR"], "projects")
 state.mkdir(parents=True, exist_ok=True)
 url, key = os.environ["ANTHROPIC_BASE_URL"], os.environ["ANTHROPIC_AUTH_TOKEN"]
 port = int(url.rpartition(":")[2])
 prompt = sys.stdin.read()
-turn = 1 + prompt.count("Feedback on turn")
+turn = 1 + max([0, *map(int, re.findall("Feedback on turn ([0-9]+)", prompt))])
 session = state / "session.json"
 messages = json.loads(session.read_text()) if session.exists() else []
 
