@@ -16,12 +16,12 @@ from types import SimpleNamespace
 from typing import Any
 
 from pytest_recode.agents import Agent, AgentContext, AgentKind, Refused, Workspace
-from pytest_recode.agents.mini_swe_library import Library, library
+from pytest_recode.agents.mini_swe_library import Library, check_message, library, message_of, stored_message
 from pytest_recode.agents.prompt_texts import ROLE, brief_text, cut, feedback_text, printable
 from pytest_recode.agents.step_log import MAX_REMEMBERED, clean, merged, reply_fields
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.faults import ModelError, ModelFault, UserError
-from pytest_recode.models import Message, Model, Reply, Tool, ToolCall, Usage
+from pytest_recode.models import Message, Model, Reply, Tool, Usage
 from pytest_recode.records.checkpoint import model_state, restore_model, typed_field
 from pytest_recode.task import Brief
 
@@ -45,6 +45,7 @@ AGAIN = (
     f" `echo {SUBMIT}`, without any other command."
 )
 CUT_OFF = {
+    "": "",
     "Submitted": "",
     "LimitsExceeded": "Your last turn was ended because it had no answer left. ",
     "RepeatedFormatError": "Your last turn was ended because several answers in a row could not be used. ",
@@ -84,7 +85,7 @@ class MiniSweAgent:
         if agent.messages[-1]["role"] == "assistant":  # submitted: the library leaves its commands without results
             agent.add_messages(*played.format_observation_messages(agent.messages[-1], played.outputs))
         played.log_messages(agent.messages)
-        self.messages = [_kept(message) for message in agent.messages]
+        self.messages = [stored_message(message) for message in agent.messages]
         return Move(
             steps=played.steps,
             unparsed=played.unparsed,
@@ -98,7 +99,10 @@ class MiniSweAgent:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self.turn, self.over = typed_field(state, "turn", int), typed_field(state, "over", str)
+        _ = CUT_OFF[self.over]
         self.messages = typed_field(state, "messages", list)
+        for message in self.messages:
+            check_message(message)
         restore_model(self.model, typed_field(state, "model", dict))
 
     def _opening(self, agent: Any, brief: Brief, feedback: Feedback | None) -> list[dict[str, Any]]:
@@ -167,7 +171,9 @@ class _LibraryTurn:
         self.outputs = []
         native = self.model.native_tools
         try:
-            reply = self.model.complete(merged(list(map(_message, messages))), tools=(self._tool(),) if native else ())
+            reply = self.model.complete(
+                merged(list(map(message_of, messages))), tools=(self._tool(),) if native else ()
+            )
         except ModelError as error:
             if error.fault is ModelFault.CONTEXT:
                 self._log("step", {"actions": [], "error": NO_ROOM, **reply_fields(Reply(text=""))})
@@ -184,7 +190,7 @@ class _LibraryTurn:
             ]
         actions: list[dict[str, Any]] = []
         problem = ""
-        self._log_message(_message(answer))
+        self._log_message(message_of(answer))
         try:
             actions = self._actions(reply, answer)
         except self.library.exceptions.FormatError as error:
@@ -241,7 +247,7 @@ class _LibraryTurn:
         """Log those that the transcript does not have. Answers were logged when they were given."""
         for message in messages[self.logged :]:
             if message["role"] != "assistant":
-                self._log_message(_message(message))
+                self._log_message(message_of(message))
         self.logged = len(messages)
 
     def _tool(self) -> Tool:
@@ -301,28 +307,6 @@ def _failed(why: str) -> dict[str, Any]:
 
 def _shortened(text: str) -> str:
     return clean(cut(text, MAX_REMEMBERED))
-
-
-def _message(message: Mapping[str, Any]) -> Message:
-    """A message of the library's conversation."""
-    calls = tuple(
-        ToolCall(id=call["id"], name=call["function"]["name"], arguments=call["function"]["arguments"])
-        for call in message.get("tool_calls", ())
-    )
-    return Message(
-        role=message["role"],
-        content=message["content"],
-        tool_calls=calls,
-        tool_call_id=message.get("tool_call_id", ""),
-        opaque=message.get("extra", {}).get("opaque", ""),
-    )
-
-
-def _kept(message: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a message that a later request needs."""
-    opaque = message.get("extra", {}).get("opaque", "")
-    kept = {name: value for name, value in message.items() if name != "extra"}
-    return {**kept, "extra": {"opaque": opaque}} if opaque else kept
 
 
 def check() -> None:

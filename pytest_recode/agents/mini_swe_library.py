@@ -1,4 +1,4 @@
-"""The package mini-swe-agent, imported when it is first needed. Called by the agent of that name, in any thread of any process.
+"""The package mini-swe-agent, imported when it is first needed, and the messages of its conversations. Called by the agent of that name, in any thread of any process.
 
 Must not change the environment, write into the user's home or print, all of which the import does on its own.
 """
@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import UserError, raised
+from pytest_recode.models import Message, ToolCall
+from pytest_recode.records.checkpoint import typed_field
 
 VERSIONS = ">=2.4.6,<3"
 INSTALL = "pip install 'pytest-recode[mini-swe-agent]'"
@@ -35,6 +37,35 @@ class Library:
     without_tools: Mapping[str, Any]
     template: Any  # jinja2's class
     strict: Any  # and its undefined value
+
+
+def message_of(message: Mapping[str, Any]) -> Message:
+    """A message of the library's conversation."""
+    calls = tuple(
+        ToolCall(id=call["id"], name=call["function"]["name"], arguments=call["function"]["arguments"])
+        for call in message.get("tool_calls", ())
+    )
+    return Message(
+        role=message["role"],
+        content=message["content"],
+        tool_calls=calls,
+        tool_call_id=message.get("tool_call_id", ""),
+        opaque=message.get("extra", {}).get("opaque", ""),
+    )
+
+
+def check_message(message: Mapping[str, Any]) -> None:
+    """Raise `LookupError` or `TypeError` for what is no message of the library's conversation."""
+    typed_field(message, "role", str), typed_field(message, "content", str)
+    for call in typed_field(message, "tool_calls", list) if "tool_calls" in message else ():
+        message_of({"role": "", "content": "", "tool_calls": [call]})
+
+
+def stored_message(message: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a message that a later request needs."""
+    opaque = message.get("extra", {}).get("opaque", "")
+    kept = {name: value for name, value in message.items() if name != "extra"}
+    return {**kept, "extra": {"opaque": opaque}} if opaque else kept
 
 
 _IMPORTING = threading.Lock()

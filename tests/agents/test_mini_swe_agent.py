@@ -269,6 +269,23 @@ def test_it_goes_on_in_another_process_as_it_would_have(open_walled: Open) -> No
     assert whole.agent.state() == other.agent.state()
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"turn": "1"}, {"over": "otherwise"}, {"messages": 7}, {"messages": ["x"]}, {"messages": [{"role": "user"}]}),
+        *(
+            {"messages": [{"role": "tool", "content": 7}]},
+            {"messages": [{"role": "a", "content": "", "tool_calls": [{}]}]},
+        ),
+    ],
+)
+def test_a_state_that_is_nonsense_is_not_restored(open_walled: Open, wrong: dict[str, object]) -> None:
+    played = Played(open_walled(), bash(HAND_IN))
+    played.turn()
+    with pytest.raises((LookupError, TypeError)):
+        played.agent.restore({**played.agent.state(), **wrong})
+
+
 def test_the_state_has_no_output_twice(open_walled: Open) -> None:
     played = Played(open_walled(), bash("seq 2000"), bash(HAND_IN))
     played.turn()
