@@ -75,6 +75,18 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, model in (("levels", "sim/graduate"), ("levels-of-others", "sim/expert")):
         at = [record("a", (0, 4), model=model, simulated=True, feedback=L, levels=[None, L]) for L in ("L0", "L4")]
         run(root / name, at)
+    for name, agents in (
+        ("agents", ("recode", "one-shot")),
+        ("first-agent", ("recode",)),
+        ("second-agent", ("one-shot",)),
+    ):
+        of_agents = [
+            record(task, (0, 4), model="sim/graduate", simulated=True, agent=agent, feedback=L, levels=[None, L])
+            for agent in agents
+            for L in ("L0", "L4")
+            for task in "ab"
+        ]
+        run(root / name, of_agents)
     for day in (9, 10):
         run(root / f"nights/{day}", [record("a", ended=f"2026-11-{day:02}T02:00:00+00:00")])
     (root / "tasks").symlink_to(ROOT / "tasks")

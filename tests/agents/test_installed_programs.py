@@ -34,7 +34,7 @@ SIX = PipProgram(
     version="1.17.0",
     package="six",
     sha256="4721f391ed90541fddacab5acf947aa0d3dc7d27b2e1e8eda2be8970586c3274",
-    executable="bin/python",
+    module="six",
 )
 
 needs_npm = pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not on PATH")
@@ -179,7 +179,10 @@ def test_a_wheel_is_installed_by_its_hash(cache: Path) -> None:
     assert_message(wrong, "agent semver", "pip got another package", f"Got {SIX.sha256}", "--recode-agent-path=semver")
     installed = program("six", SIX, lambda _: None)
     done = subprocess.run(
-        [installed.executable, "-c", "import six; print(six.__version__)"], capture_output=True, text=True, check=True
+        [installed.shown / "python/bin/python3", "-c", "import six; print(six.__version__)"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout == "1.17.0\n"
 

@@ -28,6 +28,7 @@ from pytest_recode.sandboxes import control_groups
 from pytest_recode.settings import OPTIONS
 from tests.agents.vectors_server import embedded
 from tests.chat_server import Answer, ChatServer, Request, say
+from tests.command_line.played_script import BEGIN
 
 from .conftest import FILES, words
 
@@ -194,6 +195,17 @@ CASES = {
         values=("own_agents:BOTH",),
         others=("own_agents:ONE",),
         effect=lambda seen: {turn["passed"] for record in seen.records for turn in record["turns"]} == {1},
+    ),
+    "agent-path": Case(
+        session="a program",
+        values=("claude-code={place}/own.py",),
+        others=("claude-code={place}/other.py",),
+        effect=lambda seen: any("/own.py" in event["output"] for event in seen.events if event["event"] == "program"),
+    ),
+    "agent-seconds": Case(
+        session="a program",
+        values=("3",),
+        effect=lambda seen: {turn.get("stopped") for record in seen.records for turn in record["turns"]} == {"time"},
     ),
     "feedback": played(
         values=("L2", "L3"),
@@ -398,6 +410,8 @@ CASES = {
         ),
     ),
 }
+PROGRAM = f"{BEGIN}ask()\nprint(sys.argv[0])\nsys.stdout.flush()\ntime.sleep(6)\n"
+"""Of a command-line agent: takes longer than a limit of 3 s."""
 FIRST = ("--recode-model=sim/novice", "--recode-turns=2", "--recode-feedback=L1", "--recode-out=first")
 """The run that another goes on with."""
 ALWAYS = {
@@ -449,6 +463,13 @@ ALWAYS = {
     "replayed": ("--recode-feedback=L0", "--recode-out=again", "--junitxml=report.xml"),
     "gated": (*FIRST[:3], "--recode-out=again", "--junitxml=report.xml"),
     "limited": ("--recode-sandbox=process", "--recode-agent=own_agents:ENDLESS", "--recode-turns=1"),
+    "a program": (
+        "--recode-sandbox=bubblewrap",
+        "--recode-agent=claude-code",
+        "--recode-model=openai/tiny",
+        "--recode-api-base={url}",
+        "--recode-turns=1",
+    ),
     "environments": ("--recode-sandbox=process", "--recode-agent=reference", "-k", "annotation_1"),
     "image": ("--recode-sandbox=docker", "--recode-agent=own_agents:BOTH", "--recode-turns=1"),
 }
@@ -532,6 +553,9 @@ def attempt(
             )
         pytester.makepyfile(own_agents=AGENTS)
         (pytester.path / "models.yaml").write_text(MODELS)
+        for name in ("own.py", "other.py"):
+            (pytester.path / name).write_text(PROGRAM)
+            (pytester.path / name).chmod(0o755)
         docker = os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
         places = {"place": str(pytester.path), "image": image, "python": sys.executable, "docker": docker}
         if session == "asked":
