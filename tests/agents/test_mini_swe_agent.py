@@ -9,6 +9,7 @@ import sys
 import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,8 @@ from tests.agents.conftest import Open
 from tests.agents.scripted import USAGE, Answer, Logged, Scripted, a_brief, a_context, calls
 from tests.agents.test_loop import play
 
-pytest.importorskip("minisweagent", reason="mini-swe-agent is not installed")
+# not imported here: the import on its own writes into the user's home
+pytestmark = pytest.mark.skipif(find_spec("minisweagent") is None, reason="mini-swe-agent is not installed")
 
 RIGHT = "def solve(x):\n    return 2 * x\n"
 WRITE = f"cat <<'EOF' > solver.py\n{RIGHT}EOF"
@@ -404,6 +406,6 @@ def test_the_form_of_a_text_is_that_of_the_library() -> None:
     """Its constant stands in a module that imports litellm."""
     from pytest_recode.agents.mini_swe_agent import TEXT_ACTION
 
-    package = Path(sys.modules["minisweagent"].__file__ or "").parent
+    package = Path(mini_swe_library.library().toolcall.__file__).parents[2]
     assert f'r"{TEXT_ACTION}"' in (package / "models/litellm_textbased_model.py").read_text("utf-8")
     assert SUBMIT in (package / "environments/local.py").read_text("utf-8")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from .conftest import words
 from .test_bad_input import one_line
 from .test_entry_points import distribution
 
-pytest.importorskip("minisweagent", reason="mini-swe-agent is not installed")
+# not imported here: the import on its own writes into the user's home
+pytestmark = pytest.mark.skipif(find_spec("minisweagent") is None, reason="mini-swe-agent is not installed")
 
 Run = Callable[..., pytest.RunResult]
 Results = Callable[..., list[dict[str, Any]]]
