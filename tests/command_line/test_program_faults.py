@@ -58,7 +58,10 @@ def test_one_that_cannot_play_is_an_error(play: Play, body: str, kind: str, said
         pytest.param("ask()\nwrite(RIGHT)\ntime.sleep(600)", ["--recode-agent-seconds=3"], "time", id="time"),
         pytest.param("ask()\nwrite(RIGHT)\nwhile True: ask('more')", ["--recode-steps=2"], "steps", id="steps"),
         pytest.param(
-            "ask()\nwrite(RIGHT)\nheld = []\nwhile True: held.append(bytearray(1 << 24))", [], "memory", id="memory"
+            "ask()\nwrite(RIGHT)\nheld = []\nwhile True: held.append(bytearray(1 << 24)); time.sleep(0.02)",
+            [],
+            "memory",
+            id="memory",
         ),
         pytest.param(
             "ask()\nwrite(RIGHT)\nwhile True:\n  try: subprocess.Popen(['sleep', '600'])\n  except OSError: pass",

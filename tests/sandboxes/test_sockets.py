@@ -100,9 +100,10 @@ def test_it_counts_for_a_command_as_well(kind: str, context: SandboxContext, san
         output = probe.ask(
             "import sys; from _recode.runtime import command_runner\n"
             f"done = command_runner.run([sys.executable, '-c', {FILL + 'all_of_it(False)'!r}], cwd='.', seconds=60, output_limit=999)\n"
-            "result = [done.timed_out, done.output.decode()]"
+            "result = [done.timed_out, done.status, done.output.decode()]"
         )
-        assert output == [False, "[killed: out of memory (64 MiB)]\n"]
+        assert output[:2] == [False, -9]
+        assert output[2] in ("[killed: out of memory (64 MiB)]\n", "")  # on a busy machine, the kernel may end it first
 
 
 @WALLED
