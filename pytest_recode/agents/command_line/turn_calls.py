@@ -47,7 +47,8 @@ class TurnCalls:
                 return _whole(answer, dialects.counted(asked))
             return self._ask(asked, answer)
         except ValueError as error:
-            return _refuse(answer, 400, str(error))
+            # one that has begun, because the gateway was waited for, cannot be refused any more: it ends without an answer
+            return None if answer.begun else _refuse(answer, 400, str(error))
 
     def _ask(self, asked: dialects.Asked, answer: DoorAnswer) -> None:
         messages = dialects.messages_of(asked.dialect, asked.body)
