@@ -65,8 +65,8 @@ def cache() -> Path:
 def given_program(name: str, path: str) -> InstalledProgram:
     """The program at a path of the user. The sandbox shows this file alone, or all of `DIRECTORY` for `DIRECTORY/./FILE`. Raises `UserError`."""
     directory, whole, file = path.partition("/./")
-    found = path if "/" in path else shutil.which(path) or path
-    executable = Path(f"{directory}/{file}" if whole else found).expanduser().resolve()
+    on_path = path if "/" in path else shutil.which(path) or path
+    executable = Path(f"{directory}/{file}" if whole else on_path).expanduser().resolve()
     if not executable.is_file() or not os.access(executable, os.X_OK):
         raise UserError(
             f"agent {name}: {path} is no executable file: give the path of its program, and make it executable (chmod +x)"

@@ -93,8 +93,8 @@ class AgentCall:
 
 def _message(message: Mapping[str, Any]) -> dict[str, Any]:
     """A message of `completion` with the provider's own fields."""
-    found = {key: value for key, value in message.items() if key != "opaque"}
-    return found | (json.loads(message["opaque"]) if "opaque" in message else {})
+    common = {key: value for key, value in message.items() if key != "opaque"}
+    return common | (json.loads(message["opaque"]) if "opaque" in message else {})
 
 
 def _finish(choice: Mapping[str, Any]) -> str:

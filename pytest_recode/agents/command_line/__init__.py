@@ -75,6 +75,12 @@ def objects_in(output: str) -> Iterator[Mapping[str, Any]]:
             yield read
 
 
+def naming_session(key: str, result: CommandResult) -> ProgramEnd:
+    """As `by_status`, of a program that names its session by `key` of a line of JSON."""
+    named = (line[key] for line in objects_in(result.output) if isinstance(line.get(key), str))
+    return ProgramEnd(problem=by_status(result).problem, session=next(named, ""))
+
+
 def last_line(output: str) -> str:
     """The last line that is not empty, shortened."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]

@@ -11,8 +11,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from pytest_recode.agents import AgentKind, CommandResult
-from pytest_recode.agents.command_line import CommandLineAgent, ProgramEnd, Session, by_status, objects_in, own_program
+from pytest_recode.agents import AgentKind
+from pytest_recode.agents.command_line import CommandLineAgent, Session, naming_session, own_program
 from pytest_recode.agents.command_line.claude_code import AGENT as CLAUDE_CODE
 from pytest_recode.agents.command_line.codex import AGENT as CODEX
 from pytest_recode.agents.command_line.gemini_cli import AGENT as GEMINI_CLI
@@ -58,7 +58,7 @@ def agent(name: str, base: CommandLineAgent, arguments: Sequence[str]) -> Comman
         first=partial(command, ""),
         later=lambda session: command(session.id, session),
         files=partial(_files, base.files),
-        ended=_ended,
+        ended=partial(naming_session, "session"),
     )
 
 
@@ -75,8 +75,3 @@ def _command(arguments: Sequence[str], loaded: str, session: Session) -> Sequenc
 
 def _files(base: Callable[[Session], Files], session: Session) -> Files:
     return {**base(session), CLIENT: Path(acp_client.__file__).read_bytes()}
-
-
-def _ended(result: CommandResult) -> ProgramEnd:
-    named = next((line["session"] for line in objects_in(result.output) if isinstance(line.get("session"), str)), "")
-    return ProgramEnd(problem=by_status(result).problem, session=named)

@@ -44,15 +44,17 @@ class CallLog:
         """Log the messages that the transcript does not have. Answers were logged when they were given."""
         names = {call.id: call.name for message in messages for call in message.tool_calls}
         for message in messages:
+            if message.role == "assistant":
+                continue
             text = clean(cut(message.content, MAX_LOGGED))
-            if message.role == "assistant" or not self._is_new(message.role, text, message.tool_call_id):
+            if not self._is_new(message.role, text, message.tool_call_id):
                 continue
             step = self.steps + 1
             if opened := self._open.get(message.tool_call_id):
                 name = names.get(message.tool_call_id, "")
-                found = next((call for call in opened if call[2] == name), opened[-1])
-                opened.remove(found)
-                step, number, name = found
+                asked = next((call for call in opened if call[2] == name), opened[-1])
+                opened.remove(asked)
+                step, number, name = asked
                 self._line("result", step, {"number": number, "kind": name, "ok": True, "text": text})
             self._message(replace(message, content=text), step)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
-from pytest_recode.agents import CommandResult
-from pytest_recode.agents.command_line import MODEL, CommandLineAgent, ProgramEnd, Session, by_status, objects_in
+from pytest_recode.agents.command_line import MODEL, CommandLineAgent, Session, naming_session
 from pytest_recode.agents.command_line.program_player import kind_of
 from pytest_recode.agents.installed_programs import NpmProgram
 from pytest_recode.task import Files
@@ -61,11 +61,6 @@ def _env(session: Session) -> Mapping[str, str]:
     return {"CODEX_HOME": session.state, "GATEWAY_KEY": session.key, "TMPDIR": f"{session.state}/{_TEMPORARY}"}
 
 
-def _ended(result: CommandResult) -> ProgramEnd:
-    begun = next((line for line in objects_in(result.output) if line.get("type") == "thread.started"), {})
-    return ProgramEnd(problem=by_status(result).problem, session=str(begun.get("thread_id", "")))
-
-
 PROGRAM = NpmProgram(
     version="0.171.0",
     packages={
@@ -87,6 +82,6 @@ AGENT = CommandLineAgent(
     env=_env,
     files=_files,
     session=("sessions",),
-    ended=_ended,
+    ended=partial(naming_session, "thread_id"),
 )
 KIND = kind_of(AGENT)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import PurePosixPath
 
-from pytest_recode.agents import CommandResult
-from pytest_recode.agents.command_line import MODEL, CommandLineAgent, ProgramEnd, Session, by_status, objects_in
+from pytest_recode.agents.command_line import MODEL, CommandLineAgent, Session, naming_session
 from pytest_recode.agents.command_line.program_player import kind_of
 from pytest_recode.agents.installed_programs import NpmProgram
 from pytest_recode.task import Files
@@ -51,11 +51,6 @@ def _env(session: Session) -> Mapping[str, str]:
     }
 
 
-def _ended(result: CommandResult) -> ProgramEnd:
-    begun = next((line for line in objects_in(result.output) if "sessionID" in line), {})
-    return ProgramEnd(problem=by_status(result).problem, session=str(begun.get("sessionID", "")))
-
-
 _RIPGREP = "@vscode/ripgrep-linux-x64"
 """What its tools `grep` and `glob` run: it would download it otherwise, and there is no network."""
 PROGRAM = NpmProgram(
@@ -83,6 +78,6 @@ AGENT = CommandLineAgent(
     env=_env,
     files=_files,
     session=("data/opencode",),
-    ended=_ended,
+    ended=partial(naming_session, "sessionID"),
 )
 KIND = kind_of(AGENT)

@@ -59,19 +59,18 @@ class TurnCalls:
         self.log.request(messages)
         headers = {"Content-Type": "text/event-stream" if asked.streams else "application/json"}
 
-        def alive() -> None:
+        def send(data: bytes) -> None:
             if not answer.begun:
                 answer.begin(200, headers)
-            answer.send(dialects.alive_of(asked))
+            answer.send(data)
 
-        relayed = self.model.relay(asked.dialect, asked.body, alive)
+        relayed = self.model.relay(asked.dialect, asked.body, lambda: send(dialects.alive_of(asked)))
         if relayed.waited:
             answer.grant(relayed.waited)
         self.log.answer(relayed.reply, relayed.asked_model)
-        if not answer.begun:
-            answer.begin(200, headers)
-        whole = json.dumps(relayed.answer).encode()
-        return answer.send(dialects.stream_of(asked.dialect, relayed.answer) if asked.streams else whole)
+        if asked.streams:
+            return send(dialects.stream_of(asked.dialect, relayed.answer))
+        return send(json.dumps(relayed.answer).encode())
 
     def _check_session(self, messages: Sequence[Message]) -> None:
         """Raise `lost` if the program asks its model about the feedback in a conversation without the turns before.

@@ -57,8 +57,8 @@ class _Calls:
                 yield self._from_model(parts)
                 continue
             yield from (self._result(part) for part in parts if _field(part, "functionResponse") is not None)
-            if given := [shown for part in parts if (shown := _shown(part)) is not None]:
-                yield {"role": "user", "content": given[0]["text"] if _only_text(given) else given}
+            if user_parts := [shown for part in parts if (shown := _shown(part)) is not None]:
+                yield {"role": "user", "content": user_parts[0]["text"] if _only_text(user_parts) else user_parts}
 
     def _from_model(self, parts: Sequence[JsonObject]) -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": _text(parts) or None}
@@ -98,8 +98,8 @@ class _Calls:
 
 def _parts(content: object) -> list[JsonObject]:
     """The parts of a content: one of them may stand alone, and so may a text."""
-    found = content.get("parts", ()) if isinstance(content, Mapping) else content
-    listed = found if isinstance(found, list) else [found]
+    parts = content.get("parts", ()) if isinstance(content, Mapping) else content
+    listed = parts if isinstance(parts, list) else [parts]
     return [{"text": each} if isinstance(each, str) else each for each in listed if isinstance(each, (str, Mapping))]
 
 
@@ -142,8 +142,8 @@ def _options(config: JsonObject) -> dict[str, Any]:
 
 
 def _declared(group: JsonObject) -> Sequence[JsonObject]:
-    found = _field(group, "functionDeclarations")
-    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
+    declared = _field(group, "functionDeclarations")
+    return [each for each in declared if isinstance(each, Mapping)] if isinstance(declared, list) else []
 
 
 def _tool(declared: JsonObject) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def translated(body: JsonObject, target: TargetModel) -> Translated:
 def answer(body: JsonObject, completion: JsonObject, names: Mapping[str, str]) -> dict[str, Any]:
     choice = completion["choices"][0]
     message = {name: choice["message"].get(name) or None for name in ("role", "content")}
-    message |= {name: given for name in ("tool_calls", "reasoning_content") if (given := choice["message"].get(name))}
+    message |= {name: value for name in ("tool_calls", "reasoning_content") if (value := choice["message"].get(name))}
     if "tool_calls" not in message and message["content"] is None:
         message["content"] = ""
     return {

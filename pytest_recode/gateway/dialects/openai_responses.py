@@ -48,15 +48,6 @@ def _with_one_beginning(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 _INSTRUCTIONS = ("system", "developer")
 
 
-def _rest(body: JsonObject) -> dict[str, Any]:
-    return {key: value for key, value in body.items() if key not in ("model", "input", "stream")}
-
-
-def _plain(message: Any) -> dict[str, Any]:
-    """The adapter has some messages as objects."""
-    return message if isinstance(message, dict) else message.model_dump(mode="json", exclude_none=True)
-
-
 def answer(body: JsonObject, completion: JsonObject, names: Mapping[str, str]) -> dict[str, Any]:
     choice, usage = completion["choices"][0], completion["usage"]
     cut = {"length": "max_output_tokens", "content_filter": "content_filter"}.get(choice["finish_reason"])

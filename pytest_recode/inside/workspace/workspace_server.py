@@ -20,7 +20,7 @@ import signal
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Optional
 
 from ..runtime import command_runner
@@ -224,23 +224,17 @@ class _Workspace:
         shell = next((shell for shell in ("bash", "sh") if shutil.which(shell)), None)
         if shell is None:
             raise Refusal("there is no shell in this sandbox")
+        return self._ran("the command", [shell, "-c", command], seconds=seconds, output_limit=OUTPUT_LIMIT)
+
+    def _ran(self, what: str, argv: list[str], env: Optional[Mapping[str, str]] = None, **more: Any) -> dict[str, Any]:
+        """How a command ended in the root. `more`: as for `command_runner.run`. Refused if it cannot be started."""
         start = time.monotonic()
+        environ = {**os.environ, "PYTEST_ADDOPTS": NO_PLUGIN, **(env or {})}
         try:
-            done = command_runner.run(
-                [shell, "-c", command],
-                cwd=self.tree.path,
-                seconds=seconds,
-                output_limit=OUTPUT_LIMIT,
-                env={**os.environ, "PYTEST_ADDOPTS": NO_PLUGIN},
-            )
+            done = command_runner.run(argv, cwd=self.tree.path, env=environ, **more)
         except (OSError, ValueError) as error:  # too long, a null character, or no process can be started
-            raise Refusal(f"the command cannot be started: {error}") from None
-        return {
-            "status": done.status,
-            "output": done.output,
-            "timed_out": done.timed_out,
-            "seconds": time.monotonic() - start,
-        }
+            raise Refusal(f"{what} cannot be started: {error}") from None
+        return {**done._asdict(), "seconds": time.monotonic() - start}
 
     def op_place(self, shown: list[str]) -> dict[str, Any]:
         """Where a program that plays works, where it may keep files of its own, the port of the door, which is open from now on, and where
@@ -264,25 +258,15 @@ class _Workspace:
         finally:
             home.close()
         self.door.deadline = time.monotonic() + seconds
-        start = time.monotonic()
-        try:
-            done = command_runner.run(
-                ["/bin/sh", "-c", 'exec "$@" < "$0"', f"{home.path}/{entered}", *argv],
-                cwd=self.tree.path,
-                seconds=seconds,
-                output_limit=MAX_SAID,
-                env={**os.environ, "PYTEST_ADDOPTS": NO_PLUGIN, **env},
-                beside=self.door.serving(*self.wire),
-                left=self.door.seconds_left,
-            )
-        except (OSError, ValueError) as error:
-            raise Refusal(f"{argv[0]} cannot be started: {error}") from None
-        return {
-            "status": done.status,
-            "output": done.output,
-            "timed_out": done.timed_out,
-            "seconds": time.monotonic() - start,
-        }
+        return self._ran(
+            argv[0],
+            ["/bin/sh", "-c", 'exec "$@" < "$0"', f"{home.path}/{entered}", *argv],
+            env,
+            seconds=seconds,
+            output_limit=MAX_SAID,
+            beside=self.door.serving(*self.wire),
+            left=self.door.seconds_left,
+        )
 
     def _home(self) -> Tree:
         """The home directory, which the program that played may have removed."""

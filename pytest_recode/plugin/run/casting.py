@@ -53,8 +53,8 @@ def program(needs: ProgramNeeds, settings: Settings, notify: Callable[[str], Non
     """The program of a command-line agent. `notify`: as for `ProgramNeeds.find`. Raises `UserError`."""
     from pytest_recode.agents.installed_programs import given_program
 
-    given = dict(text.partition("=")[::2] for text in settings.agent_paths)
-    return given_program(needs.name, given[needs.name]) if needs.name in given else needs.find(notify)
+    paths = dict(text.partition("=")[::2] for text in settings.agent_paths)
+    return given_program(needs.name, paths[needs.name]) if needs.name in paths else needs.find(notify)
 
 
 def for_agents(settings: Settings, defaults: Mapping[str, Any], registry: Registry) -> tuple[Settings, ...]:
