@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,11 +10,11 @@ from typing import Any
 import pytest
 
 from pytest_recode.agents import InstalledProgram
-from tests.chat_server import Answer, ChatServer, Request, dropped, fault, say
+from tests.chat_server import Answer, ChatServer, Request, dropped, fault
 from tests.plugin.conftest import words
 
 from .played_script import BEGIN
-from .scripted import DONE, RIGHT, WRONG, solved_in
+from .scripted import RIGHT, WRONG, solved_in
 
 Run = Callable[..., pytest.RunResult]
 MakeTask = Callable[..., Path]
@@ -99,61 +94,6 @@ def script(pytester: pytest.Pytester, body: str) -> str:
     program.write_text(SCRIPT + body)
     program.chmod(0o755)
     return f"--recode-agent-path=claude-code={program}"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "kill -9"])
-def test_a_run_that_is_cut_off_in_a_turn_is_resumed(
-    number: signal.Signals, make_task: MakeTask, results: Results, pytester: pytest.Pytester
-) -> None:
-    """In the second call of the second turn. What was paid for is not asked again."""
-    make_task("a")
-    path = script(pytester, "ask('Begin.')\nask()\nwrite(RIGHT if turn == 2 else WRONG)\n")
-    held, free = threading.Event(), threading.Event()
-
-    def answer(request: Request) -> Answer:
-        if request.number == 3:
-            held.set()
-            return say(f"{DONE} (3)", wait=free)
-        return say(f"{DONE} ({request.number})")
-
-    with ChatServer(answer) as server:
-        command = [
-            *(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--recode-agent=claude-code", MODEL, path),
-            *(f"--recode-api-base={server.url}", "--recode-out=out", "--recode-turns=2", "--recode-sandbox=bubblewrap"),
-        ]
-        first = subprocess.Popen(command, cwd=pytester.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        assert held.wait(200)
-        os.kill(first.pid, number)
-        if number == signal.SIGKILL:
-            first.wait(100)
-        free.set()
-        output, _ = first.communicate(timeout=100)
-        again = subprocess.run(
-            [*command, "--recode-resume"], cwd=pytester.path, capture_output=True, text=True, timeout=200, check=False
-        )
-    print(output.decode(), again.stdout, again.stderr)
-    print("ASKED", len(server.requests))
-    record = results()[-1]
-    assert (record["outcome"], [turn["passed"] for turn in record["turns"]]) == ("solved", [1, 2])
-    assert "Traceback" not in output.decode() + again.stdout
-    assert len(server.requests) <= 5
-
-
-@pytest.mark.slow
-def test_a_shared_first_turn_is_played_once(
-    make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester
-) -> None:
-    make_task("a")
-    path = script(pytester, "ask()\nwrite(RIGHT if turn == 2 else WRONG)\n")
-    with ChatServer(lambda request: f"I have done what was asked for. ({request.number})") as server:
-        given = ("--recode-agent=claude-code", MODEL, path, f"--recode-api-base={server.url}", "--recode-out=out")
-        policies = ("--recode-feedback=L0", "--recode-feedback=L2", "--recode-turns=2")
-        recode(*given, *policies, sandbox="bubblewrap").assert_outcomes(passed=2)
-        assert len(server.requests) == 3
-        later = [json.dumps(request.body["messages"]) for request in server.requests[1:]]
-    assert all("I have done what was asked for. (0)" in text for text in later)
-    assert [record["outcome"] for record in results()] == ["solved", "solved"]
 
 
 @pytest.mark.slow

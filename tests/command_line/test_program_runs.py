@@ -24,7 +24,7 @@ Results = Callable[..., list[dict[str, Any]]]
 
 PLAYS = f"{BEGIN}ask()\nask('Is it right?')\nwrite({RIGHT!r} if turn == 3 else {WRONG!r})\n"
 """Two calls in each turn, solved in the third."""
-SWALLOWS = f"{BEGIN}try:\n    ask()\nexcept Exception:\n    pass\nwrite({RIGHT!r})\n"
+SWALLOWS = f"{BEGIN}write({RIGHT!r})\ntry:\n    ask()\nexcept BaseException:\n    pass\nsys.exit(0)\n"
 """Ends as if nothing had happened when its model fails."""
 
 
@@ -82,10 +82,13 @@ def test_a_run_that_is_cut_off_in_a_turn_pays_for_no_answer_twice(
         assert asked.wait(120)
         run.send_signal(number)
         answer.set()
-        run.communicate(timeout=120)
-        recode(*given, "--recode-resume").assert_outcomes(passed=1)
+        output, _ = run.communicate(timeout=120)
+        again = recode(*given, "--recode-resume")
+    again.assert_outcomes(passed=1)
+    assert "Traceback" not in output + words(again)
     assert len(server.requests) == 6
     (record,) = results()
+    assert [turn["passed"] for turn in record["turns"]] == [1, 1, 2]
     assert [turn["steps"] for turn in record["turns"]] == [2, 2, 2]
     assert record["usage"]["prompt_tokens"] == 66
 
@@ -96,6 +99,7 @@ def test_policies_share_the_first_turn_of_a_session(
     with ChatServer(lambda request: say(f"An answer of some length, number {request.number}.")) as server:
         recode(*options(PLAYS, server, "--recode-feedback=L0", "--recode-feedback=L2")).assert_outcomes(passed=2)
     assert len(server.requests) == 2 + 4 + 4
+    assert all("An answer of some length, number 0." in request.prompt for request in server.requests[1:])
     records = results()
     assert [record["outcome"] for record in records] == ["solved", "solved"]
     assert [bool(record["turns"][0]["shared"]) for record in records] == [False, True]
@@ -160,9 +164,12 @@ def test_a_provider_that_fails_is_the_models_error(
 ) -> None:
     """Also where the program would have handed in the right code, with status 0."""
     with ChatServer(lambda _: answer) as server:
-        recode(*options(SWALLOWS, server, *more)).assert_outcomes(errors=1)
+        result = recode(*options(SWALLOWS, server, *more))
+        assert server.requests
+    result.assert_outcomes(errors=1)
     (record,) = results()
     assert (record["outcome"], record["error"]["kind"]) == ("error", kind)
+    assert "Traceback" not in words(result)
 
 
 def test_a_connection_that_breaks_is_tried_again(
