@@ -224,7 +224,7 @@ class _LibraryTurn:
     def format_observation_messages(
         self, message: Mapping[str, Any], outputs: Sequence[Mapping[str, Any]], template_vars: Any = None
     ) -> list[dict[str, Any]]:
-        """The results of the commands of an answer. Commands without an output were not executed, and are told so."""
+        """The results of the commands of an answer. Commands without an output were not executed, and their results say so."""
         texts = {"observation_template": self.config_files["model"]["observation_template"]}
         if self.model.native_tools:
             actions = message["extra"]["actions"]

@@ -11,7 +11,7 @@ from pytest_recode.agents.command_line.program_player import kind_of
 from pytest_recode.agents.installed_programs import NpmProgram
 
 _USELESS = ("WebFetch", "WebSearch", "CronCreate", "CronDelete", "CronList", "ScheduleWakeup")
-"""Tools that need a network, or a process that lasts longer than a turn. A model that has them is told so only by their failing."""
+"""Tools that need a network, or a process that lasts longer than a turn. A model that has them learns that only when they fail."""
 _ALWAYS = (
     "--print",
     "--output-format=stream-json",

@@ -24,7 +24,7 @@ from typing import NamedTuple, Optional
 from . import launch, linux_isolation, monitor, seccomp
 
 _POLL_SECONDS = 0.02
-_LOOK_SECONDS = 0.5  # until the time that is left is looked at again, which another thread may have changed
+_LOOK_SECONDS = 0.5  # between two reads of the time that is left, which another thread may change
 _WIRE = 3
 _COMPLETE = b"."  # written after an answer, so that an incomplete one is detected
 _FIRST = ("first", "container")
