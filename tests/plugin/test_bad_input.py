@@ -85,8 +85,8 @@ NAMES = [
     ),
     (
         "--recode-agent=recod",
-        "unknown agent 'recod' (did you mean recode?): choose from acp:, aider, claude-code, codex, command:, gemini-cli, noop, one-shot, opencode, "
-        "person, recode, recode-h, reference, or package.module:Name",
+        "unknown agent 'recod' (did you mean recode?): choose from acp:, aider, claude-code, codex, command:, gemini-cli, mini-swe-agent, noop, one-shot, "
+        "opencode, person, recode, recode-h, reference, or package.module:Name",
     ),
     (
         "--recode-agent=no.such.module:Agent",

@@ -85,7 +85,7 @@ def start(pytester: pytest.Pytester, quick_python: tuple[str, ...]) -> Start:
     pytester.makeconftest(PIDS)
 
     @contextmanager
-    def started(url: str, *args: str) -> Iterator[Session]:
+    def started(url: str, *args: str, agent: str = "one-shot") -> Iterator[Session]:
         for path in pytester.path.glob("*.pid"):
             path.unlink()
         command = [
@@ -100,7 +100,7 @@ def start(pytester: pytest.Pytester, quick_python: tuple[str, ...]) -> Start:
                 "no:cacheprovider",
                 "--recode-sandbox=process",
             ),
-            *("--recode-agent=one-shot", "--recode-out=out", "--recode-model=local", f"--recode-api-base={url}", *args),
+            *(f"--recode-agent={agent}", "--recode-out=out", "--recode-model=local", f"--recode-api-base={url}", *args),
         ]
         with subprocess.Popen(
             command, cwd=pytester.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -215,9 +215,9 @@ def test_the_answer_that_a_stop_waited_for_is_used_and_counted_once(
     make_task("a")
     holds = Holds(free=0, held=1)
     steps = [] if agent == "one-shot" else ["--recode-steps=2"]
-    options = (f"--recode-agent={agent}", "--recode-turns=1", *steps)
+    options = ("--recode-turns=1", *steps)
     with holds.server as server:
-        with start(server.url, *options) as session:
+        with start(server.url, *options, agent=agent) as session:
             assert holds.full.wait(_LONG)
             session.send(signal.SIGTERM, everyone=False)
             session.until("waiting up to 60 s")
@@ -225,7 +225,7 @@ def test_the_answer_that_a_stop_waited_for_is_used_and_counted_once(
             session.rest()
         assert len(server.requests) == 1
         assert list((pytester.path / "out/answers").iterdir())
-        with start(server.url, *options, "--recode-resume") as session:
+        with start(server.url, *options, "--recode-resume", agent=agent) as session:
             session.rest()
     [record] = [json.loads(line) for line in (pytester.path / "out/results.jsonl").read_text().splitlines()]
     assert record["abandoned"] == {"steps": 0, "unparsed": 0, "asked_again": 0}
