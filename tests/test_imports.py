@@ -18,6 +18,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "pytest_recode"
 VALUES = {
     "clock",
     "faults",
+    "harbor_layout",
     "installed",
     "owned_directory",
     "registered",
