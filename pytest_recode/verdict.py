@@ -66,6 +66,8 @@ class Verdict:
     """False if no case of a shared oracle fails right code when the reference's values are shifted, so that a pass proves less."""
     versions: Annotated[Mapping[str, str], LATER] = field(default_factory=dict)
     """Of Python (as "python") and of the libraries that the grader had loaded, before the candidate answered; empty if not known."""
+    scores: Annotated[Mapping[str, float], LATER] = field(default_factory=dict)
+    """What the judge measured beside the cases, by name: finite numbers, such as a speed-up. Only cases decide whether a task is solved."""
     cases: tuple[Case, ...]
 
     @property

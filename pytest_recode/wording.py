@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 
@@ -29,3 +29,8 @@ def guess(name: str, known: Sequence[str], *, quote: str = "", prefix: str = "")
 def dollars(usd: float) -> str:
     """An amount in cents; "<0.01" for less than a cent, which is not nothing."""
     return "<0.01" if 0 < usd < 0.01 else f"{usd:.2f}"
+
+
+def scores_text(scores: Mapping[str, float]) -> str:
+    """What a judge measured: "speed-up 1.42, valid 1"."""
+    return ", ".join(f"{name} {value:.4g}" for name, value in scores.items())

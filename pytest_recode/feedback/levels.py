@@ -21,6 +21,7 @@ from pytest_recode.program import source
 from pytest_recode.program.interfaces import file_of, path_within
 from pytest_recode.task import Files
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict
+from pytest_recode.wording import scores_text
 
 LEVELS = (0, 1, 2, 3, 4)
 
@@ -68,6 +69,7 @@ def render(
     targets) whether a class in it is complete.
     """
     lines = [f"Feedback on turn {turn}, level L{level}.", f"{count(verdict)}."]
+    lines += [f"measured: {scores_text(verdict.scores)}."] if verdict.scores else []
     unimportable = import_failures(verdict, targets)
     ended = [case for cases in unimportable.values() for case in cases]
     lines += exceptions(verdict, without=ended)
@@ -107,6 +109,7 @@ def tally(verdict: Verdict) -> str:
         failed = sum(case.outcome is not Outcome.PASSED for case in cases)
         symptoms = f": {'; '.join(kinds(verdict, interface))}" if failed else ""
         lines.append(f"{interface}: {failed} of {len(cases)} hidden tests fail{symptoms}")
+    lines += [f"measured: {scores_text(verdict.scores)}"] if verdict.scores else []
     return "\n".join(lines + exceptions(verdict))
 
 

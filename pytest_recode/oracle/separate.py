@@ -79,6 +79,7 @@ class _Progress:
         default_factory=dict
     )  # by case id; neighbours with the same interface are a block
     cases: dict[str, Case] = field(default_factory=dict)
+    scores: dict[str, float] = field(default_factory=dict)
     open: OpenCase | None = None
 
 
@@ -145,6 +146,7 @@ class _SeparateGrading:
             seconds=time.monotonic() - self.start,
             isolation=self.sandbox.isolation,
             versions=self.versions,
+            scores=progress.scores,
         )
 
     def rehearse(self) -> None:
@@ -514,6 +516,7 @@ class _SeparateGrading:
             self._without_answer(f"{self._tests_path()}: {case.id} gives no verdict: {text}")
         if outcome is Outcome.PASSED and case.no_answer:  # a test that hides a missing answer does not pass
             outcome, kind, text, junit = Outcome.FAILED, case.no_answer.kind, case.no_answer.text, "failure"
+        self.progress.scores.update(step["scores"])
         self._close(case, outcome, kind, text, exception_of(step["exception"]), junit=junit, uses=tuple(step["uses"]))
         if case.no_answer or kind == "protocol":
             self.switchboard.end()

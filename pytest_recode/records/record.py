@@ -126,6 +126,11 @@ class TurnRecord(TypedDict):
     versions: NotRequired[
         Annotated[dict[str, str], "versions of Python (`python`) and of the libraries that the grader had loaded"]
     ]
+    scores: NotRequired[
+        Annotated[
+            dict[str, float], "what the judge measured beside the cases, by name, such as a speed-up; absent: nothing"
+        ]
+    ]
     seed: Annotated[Seed, "seed of the grading; --recode-seed repeats it"]
     steps: NotRequired[
         Annotated[Count, "steps of the agent in this turn: answers of the model, without those of `asked_again`"]
@@ -306,6 +311,8 @@ def turn(played: Turn) -> TurnRecord:
         "usage": usage(played.usage),
         "seconds": round(played.seconds, 3),
     }
+    if played.verdict.scores:
+        record["scores"] = dict(played.verdict.scores)
     if not played.verdict.verifiable:
         record["verifiable"] = False
     if played.move.stopped:

@@ -16,6 +16,7 @@ from pytest_recode.records.transcript_reader import case_messages
 from pytest_recode.records.transcript_turns import ActionResult, PlayedEpisode, PlayedStep, PlayedTurn, PromptMessage
 from pytest_recode.render.words import essence, plural, status
 from pytest_recode.verdict import legible
+from pytest_recode.wording import scores_text
 
 BRIEF_LINES = 12
 ANSWER_LINES = 30
@@ -150,6 +151,8 @@ def _turn(turn: PlayedTurn, before: PlayedTurn | None, view: ShownParts) -> Iter
     else:
         level = f"with feedback {judged['level']}" if judged["level"] else "before any feedback"
         yield StyledLine(f"Turn {turn.number}  {level}  {judged['passed']} of {judged['total']} cases pass", "head")
+        if scores := judged.get("scores"):
+            yield StyledLine(f"  measured: {scores_text(scores)}")
         yield StyledLine("  " + " · ".join([*costs(judged["usage"]), f"{judged['seconds']:.1f} s"]), "dim")
         if stopped := judged.get("stopped"):
             yield StyledLine(f"  the agent was ended before it ended its turn: {words_of_stop(stopped)}", "bad")

@@ -209,7 +209,7 @@ REMEMBERS = """
 
 STEPS: list[Any] = [
     *(
-        messages.finished_using(f"test_m.py::{case}", messages.PASSED, ["m.f"])
+        messages.finished_using(f"test_m.py::{case}", messages.PASSED, ["m.f"], {})
         for case in ("test_f_is_the_authors", "test_f_by_numpy", "test_f_by_plain_asserts", "test_f_by_unittest")
     ),
     messages.DONE,

@@ -23,8 +23,8 @@ GRADER: list[Any] = [
         op="collected", cases=[{"id": "test_m.py::test_f", "interface": "m.f"}], versions={"python": "3.12.1"}
     ),
     messages.started("test_m.py::test_f"),
-    messages.finished_using("test_m.py::test_f", messages.PASSED, ["m.f"]),
-    messages.finished_using("test_m.py::test_f", FAILED, []),
+    messages.finished_using("test_m.py::test_f", messages.PASSED, ["m.f"], {"speed-up": 1.5}),
+    messages.finished_using("test_m.py::test_f", FAILED, [], {}),
     messages.Broken(op="broken", text="no", lacking="", python="/usr/bin/python3"),
     messages.DONE,
     messages.READY,
@@ -73,8 +73,18 @@ def test_the_bytes_on_the_wire() -> None:
     assert pairs[::2] == names
     header, _ = codec.dump(messages.finished("t", FAILED))
     assert json.loads(header)[0][1::2] == ["op", "id", "outcome", "junit", "kind", "message", "exception"]
-    header, _ = codec.dump(messages.finished_using("t", FAILED, ["m.f"]))
-    assert json.loads(header)[0][1::2] == ["op", "id", "outcome", "junit", "kind", "message", "exception", "uses"]
+    header, _ = codec.dump(messages.finished_using("t", FAILED, ["m.f"], {}))
+    assert json.loads(header)[0][1::2] == [
+        "op",
+        "id",
+        "outcome",
+        "junit",
+        "kind",
+        "message",
+        "exception",
+        "uses",
+        "scores",
+    ]
 
 
 WRONG = [None, 7, 1 << 20_000, b"x", ["x"], {"x": 7}, np.str_("passed"), np.zeros(2), {"type": 7}]

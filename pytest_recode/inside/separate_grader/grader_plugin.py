@@ -10,11 +10,12 @@ from __future__ import annotations
 import gc
 import io
 import linecache
+import math
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any, NoReturn, Optional, cast
 
 import pytest
@@ -23,6 +24,8 @@ from ..grading import case_outcome, failure_symptom, interface_names, library_ve
 from ..setup.random_generators import seed_generators
 from ..wire import frames, messages
 from . import handles, left_behind, reference_fixture
+
+MAX_SCORE_NAME = 80  # characters
 
 
 class NoLink:
@@ -56,6 +59,7 @@ class Plugin:
         self.lost = lost_tests.LostTests()
         self.session: Any = None
         self.reports: list[tuple[Any, BaseException | None]] = []
+        self.scores: dict[str, float] = {}  # of the running case
 
     def configure(self, link: Any, start: messages.GraderStart, *, several: bool) -> None:
         self.link, self.interfaces, self.seed = link, start["interfaces"], start["seed"]
@@ -107,6 +111,25 @@ class Plugin:
             ) from None
         return np.random.default_rng(pytest_session.entropy(self.seed, case_outcome.case_id(request.node.nodeid)))
 
+    @pytest.fixture
+    def score(self) -> Callable[[str, float], None]:
+        """`score(name, value)` reports a number that the test measured, once for each name, whether or not the test passes."""
+
+        def report(name: str, value: float) -> None:
+            if type(name) is not str or not name.isprintable() or not 0 < len(name) <= MAX_SCORE_NAME:
+                raise self.link.record_test_fault(f"score: the name {name!r:.100} is no text of one line")
+            if name in self.scores:
+                raise self.link.record_test_fault(f"score: the test reports {name!r} twice")
+            try:
+                number = float(value)
+            except (TypeError, ValueError, OverflowError):
+                number = math.nan
+            if not math.isfinite(number):
+                raise self.link.record_test_fault(f"score: {name!r} is {value!r:.100}, and not a finite number")
+            self.scores[name] = number
+
+        return report
+
     # collecting
 
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -143,7 +166,7 @@ class Plugin:
                 return
             cases.append({"id": case_outcome.case_id(item.nodeid), "interface": interface})
         if wrong := case_outcome.missing_fixture(
-            items, ("candidate", "reference", "rng")
+            items, ("candidate", "reference", "rng", "score")
         ) or case_outcome.returned_value(items):
             self.report_broken(wrong)
             items[:] = []
@@ -261,7 +284,7 @@ class Plugin:
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.link.start_case()
-        self.reports = []
+        self.reports, self.scores = [], {}
         seed_generators(pytest_session.entropy(self.seed, case_outcome.case_id(nodeid)))
         self.send(messages.started(case_outcome.case_id(nodeid)))
 
@@ -274,7 +297,7 @@ class Plugin:
         self.link.end_case()
         outcome = case_outcome.combined(self.reports, self.link)
         uses = interface_names.used(self.link.requested, self.interfaces)
-        self.send(messages.finished_using(case_outcome.case_id(nodeid), outcome, uses))
+        self.send(messages.finished_using(case_outcome.case_id(nodeid), outcome, uses, self.scores))
         if self.link.torn:
             os._exit(1)  # another grader judges the remaining cases
         self.reports = []

@@ -12,6 +12,7 @@ Stdlib and the codec, Python 3.9+.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Optional, TypedDict, Union, cast
 
@@ -92,9 +93,10 @@ class Finished(CaseOutcome):
 
 
 class FinishedUsing(Finished):
-    """As the separate grader sends it. `uses`: the interfaces that the test asked the candidate for."""
+    """As the separate grader sends it. `uses`: the interfaces that the test asked the candidate for; `scores`: what it measured, by name."""
 
     uses: list[str]
+    scores: dict[str, float]
 
 
 class FinishedOfInterface(Finished, total=False):
@@ -152,8 +154,8 @@ def finished(case: str, outcome: CaseOutcome) -> Finished:
     return cast(Finished, {"op": "finished", "id": case, **outcome})
 
 
-def finished_using(case: str, outcome: CaseOutcome, uses: list[str]) -> FinishedUsing:
-    return cast(FinishedUsing, {"op": "finished", "id": case, **outcome, "uses": uses})
+def finished_using(case: str, outcome: CaseOutcome, uses: list[str], scores: Mapping[str, float]) -> FinishedUsing:
+    return cast(FinishedUsing, {"op": "finished", "id": case, **outcome, "uses": uses, "scores": dict(scores)})
 
 
 def finished_of(case: str, interface: str, outcome: CaseOutcome) -> FinishedOfInterface:
@@ -270,6 +272,12 @@ def _is_text_table(value: Any) -> bool:
     return type(value) is dict and all(_is_text(key) and _is_text(text) for key, text in value.items())
 
 
+def _is_score_table(value: Any) -> bool:
+    return type(value) is dict and all(
+        _is_text(key) and type(score) is float and math.isfinite(score) for key, score in value.items()
+    )
+
+
 def _is_sensitive(value: Any) -> bool:
     return type(value) is dict and all(key in PARTIES and _is_text_list(cases) for key, cases in value.items())
 
@@ -284,7 +292,7 @@ _FINISHED: dict[str, _Check] = {"id": _is_text, "outcome": _is_outcome, **_FAILU
 _GRADER_STEPS: dict[str, dict[str, _Check]] = {
     "collected": {"cases": _is_case_list, "versions": _is_text_table},
     "started": _STARTED,
-    "finished": {**_FINISHED, "uses": _is_text_list},
+    "finished": {**_FINISHED, "uses": _is_text_list, "scores": _is_score_table},
     "broken": {"text": _is_text, "lacking": _is_text, "python": _is_text},
     "done": {},
     "ready": {},

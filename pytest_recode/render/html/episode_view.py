@@ -25,6 +25,7 @@ from pytest_recode.render.episode_text import (
 from pytest_recode.render.html.level_texts import LEVELS_SAY
 from pytest_recode.render.html.withheld import Without, corrects, knows_reference, shows_tests
 from pytest_recode.render.words import error_kind_text, essence, plural, status
+from pytest_recode.wording import scores_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,6 +211,8 @@ def _turn(episode: PlayedEpisode, turn: PlayedTurn, before: PlayedTurn | None, w
 
 
 def _turn_facts(judged: TurnLine) -> Iterator[str]:
+    if scores := judged.get("scores"):
+        yield f"measured: {scores_text(scores)}"
     yield from costs(judged["usage"])
     yield f"{judged['seconds']:.1f} s"
     yield f"seed {judged['seed']}"
