@@ -1,4 +1,4 @@
-"""ResearchCodeBench's own harness beside this project: the same reference answers on the same machine, in turn.
+"""ResearchCodeBench's own harness beside this project: the same answers on the same machine, in turn.
 
 Goals, on two cores, for the 191 challenges whose reference passes without a GPU and without the network: at most 60 s with the
 sandbox on and everything from command to summary included, at most 4 GiB resident in all; one challenge alone, cold, at most
@@ -6,7 +6,8 @@ sandbox on and everything from command to summary included, at most 4 GiB reside
 
 Usage: python benchmarks/researchcodebench.py CLONE PYTHON [--papers minp LEN], or RECODE_RCB and RECODE_RCB_PYTHON in place of
 the first two. PYTHON has what the papers need and, for the harness, pydantic, PyYAML, tqdm and matplotlib. Nothing is written
-into the clone. The status is 1 where the two do not agree about a challenge.
+into the clone. The status is 1 where the two do not agree about a challenge. The answers are the authors' lines; with
+`--answers empty`, no line, which almost every paper's tests notice.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ PERIOD = 1.0
 GOALS = {"seconds": 60, "MiB": 4096, "cold": 6}
 
 HARNESS = '''\
-"""Run in a copy of the clone: PSet.test_all as main.py calls it, every answer being the lines that stand there."""
+"""Run in a copy of the clone: PSet.test_all as main.py calls it, every answer being the lines that stand there, or none."""
 
 import importlib.util
 import json
@@ -60,7 +61,7 @@ from core.annotation.models.code import Code
 from core.annotation.models.prediction import Completion, Prediction
 from core.annotation.models.pset import PSet
 
-report, *papers = sys.argv[1:]
+report, answers, *papers = sys.argv[1:]
 pset = PSet.parse_pset("./pset/", None, papers)
 snippets = [
     (problem.folder_name, snippet)
@@ -69,7 +70,7 @@ snippets = [
     for snippet in file.snippets
 ]
 for _, snippet in snippets:
-    lines = list(snippet.code.lines)
+    lines = list(snippet.code.lines) if answers == "reference" else []
     answer = Completion(completion="\\n".join(lines), formatted_completion=Code(lines))
     snippet.predictions = {"reference": Prediction(completions=[answer])}
 start = time.perf_counter()
@@ -90,6 +91,9 @@ import paper2code_test
 print("\\n", time.perf_counter() - start)
 """
 
+AGENTS = {"reference": "reference", "empty": "noop"}
+"""Kinds of answers, and the agent that gives them here."""
+
 Verdicts = Mapping[tuple[str, str], str]
 """By paper and snippet: solved, unsolved or, of this project alone, error."""
 
@@ -109,18 +113,20 @@ def main() -> None:
         print(
             f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start; {len(args.papers)} papers", flush=True
         )
-        upstream_runs, own_runs = [], []
+        upstream_runs, own_runs, agreed = [], [], []
         for number in range(args.rounds):
-            upstream_runs.append(upstream(copy, args.python, args.papers))
+            upstream_runs.append(upstream(copy, args))
             show("upstream's PSet.test_all", upstream_runs[-1])
             selected = " or ".join(f"recode(paper={paper!r})" for paper in args.papers)
-            own_runs.append(project(args, here, f"all{number}", "-m", selected, "-n", str(args.workers), fine=(0, 1)))
+            own_runs.append(
+                project(args, here, f"all{number}", AGENTS[args.answers], "-m", selected, "-n", str(args.workers))
+            )
             show(f"pytest-recode, -n {args.workers}", own_runs[-1])
+            agreed.append(agree(upstream_runs[-1], own_runs[-1]))
         seconds = [statistics.median(run.seconds for run in runs) for runs in (upstream_runs, own_runs)]
         print(
             f"ratio {seconds[0] / seconds[1]:.1f}; for all papers: at most {GOALS['seconds']} s and {GOALS['MiB']} MiB"
         )
-        agreed = [agree(*pair) for pair in zip(upstream_runs, own_runs, strict=True)]
         cold(args, here, copy)
     sys.exit(0 if all(agreed) else 1)
 
@@ -134,6 +140,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--rounds", type=int, default=1, metavar="N", help="both in turn, N times; medians make the ratio"
     )
+    parser.add_argument("--answers", choices=AGENTS, default="reference", help="default: reference")
     parser.add_argument(
         "--one", default="minp and scale", metavar="EXPR", help="-k of the one challenge that is run cold"
     )
@@ -153,34 +160,41 @@ def arguments() -> argparse.Namespace:
     return args
 
 
-def upstream(copy: Path, python: Path, papers: Sequence[str]) -> Run:
+def upstream(copy: Path, args: argparse.Namespace) -> Run:
     """The seconds are those of `test_all` alone, without the harness's own imports."""
     shutil.rmtree(copy / ".cache", ignore_errors=True)
     report = copy / "report.json"
-    _, mib = watched(
-        [str(python), "-c", HARNESS, str(report), *papers],
+    ended = watched(
+        [str(args.python), "-c", HARNESS, str(report), args.answers, *args.papers],
         copy,
-        {**os.environ, "PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"},
+        {**os.environ, "PATH": f"{args.python.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"},
     )
+    if ended.status or not report.is_file():
+        sys.exit(f"upstream's harness ended with status {ended.status}:\n{ended.output}")
     found = json.loads(report.read_text(encoding="utf-8"))
     verdicts = {(paper, snippet): "solved" if passed else "unsolved" for paper, snippet, passed in found["verdicts"]}
-    return Run(found["seconds"], mib, verdicts)
+    return Run(found["seconds"], ended.mib, verdicts)
 
 
-def project(args: argparse.Namespace, here: Path, out: str, *selection: str, fine: tuple[int, ...]) -> Run:
-    seconds, mib = watched(
+def project(args: argparse.Namespace, here: Path, out: str, agent: str, *selection: str) -> Run:
+    """Shows the end of pytest's output where a challenge is an error. Raises `SystemExit` where none has a record."""
+    ended = watched(
         pytest_command(
-            str(args.clone / "pset"), "--recode-agent=reference", "--recode-sandbox=bubblewrap",
+            str(args.clone / "pset"), f"--recode-agent={agent}", "--recode-sandbox=bubblewrap",
             f"--recode-python={args.python}", f"--recode-out={here / out}", *selection,
         ),
         here,
         os.environ,
-        fine,
     )  # fmt: skip
-    lines = (here / out / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    results = here / out / "results.jsonl"
+    lines = results.read_text(encoding="utf-8").splitlines() if results.is_file() else []
     records = [json.loads(line) for line in lines]
     verdicts = {(each["facts"]["paper"], each["facts"]["snippet"]): each["outcome"] for each in records}
-    return Run(seconds, mib, verdicts)
+    if ended.status not in (0, 1) or not verdicts or "error" in verdicts.values():
+        print(f"pytest ended with status {ended.status} and {len(verdicts)} records:\n{ended.output}", flush=True)
+    if not verdicts:
+        sys.exit(1)
+    return Run(ended.seconds, ended.mib, verdicts)
 
 
 def agree(upstream_run: Run, own: Run) -> bool:
@@ -200,26 +214,29 @@ def cold(args: argparse.Namespace, here: Path, copy: Path) -> None:
     """A session of one challenge with no judge waiting, beside the seconds its script takes to import what it imports."""
     over = []
     for number in range(3):
-        run = project(args, here, f"one{number}", "-k", args.one, fine=(0,))
+        run = project(args, here, f"one{number}", "reference", "-k", args.one)
         if len(run.verdicts) != 1:
             sys.exit(f"--one={args.one!r} selects {len(run.verdicts)} challenges; give an expression that selects one")
         [(paper, snippet)] = run.verdicts
-        done = subprocess.run(
-            [args.python, "-c", IMPORTS], cwd=copy / "pset" / paper, capture_output=True, text=True, check=True
-        )
+        done = subprocess.run([args.python, "-c", IMPORTS], cwd=copy / "pset" / paper, capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"importing the tests of {paper} ended with status {done.returncode}:\n{done.stderr}")
         imports = float(done.stdout.split()[-1])
         over.append(run.seconds - imports)
         print(f"{paper}/{snippet} alone, cold: {run.seconds:.2f} s, its imports {imports:.2f} s")
     print(f"over its imports {statistics.median(over):.2f} s (goal: {GOALS['cold']})")
 
 
-def watched(
-    command: Sequence[str], cwd: Path, env: Mapping[str, str], fine: tuple[int, ...] = (0,)
-) -> tuple[float, float]:
-    """Seconds, and the peak in MiB of what the command and all its descendants hold.
+class Ended(NamedTuple):
+    seconds: float
+    mib: float
+    """Peak of what the command and all its descendants hold."""
+    status: int
+    output: str
+    """The last 8,000 bytes."""
 
-    Raises `SystemExit` with the end of the output where the command ends with a status that is not `fine`.
-    """
+
+def watched(command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Ended:
     peak = 0
     with tempfile.TemporaryFile() as output:
         start = time.perf_counter()
@@ -237,11 +254,8 @@ def watched(
                     # large processes take milliseconds to look through: what is measured shall not feel it
                     pause = max(PERIOD, 20 * (time.thread_time() - before))
         seconds = time.perf_counter() - start
-        if process.returncode not in fine:
-            output.seek(0)
-            end = output.read().decode(errors="replace")[-4000:]
-            sys.exit(f"{command[0]} … ended with status {process.returncode}:\n{end}")
-    return seconds, peak / 1024
+        output.seek(max(0, output.seek(0, os.SEEK_END) - 8000))
+        return Ended(seconds, peak / 1024, process.returncode, output.read().decode(errors="replace"))
 
 
 def resident(root: int) -> int:
