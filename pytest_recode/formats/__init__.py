@@ -17,6 +17,8 @@ class Format:
 
     `manifest`: the file name that marks a directory as a task or a benchmark.
     `load`: returns the Tasks of a manifest; raises a `UserError` that names the file, the key and the allowed values.
+    `claims(manifest)`: whether a file of the manifest's name is one of this format, judged by its name and what lies beside it: other tools use the
+    name too. None: each is, and one that cannot be read is an error.
     `defaults`: values of fields of Settings for its tasks, unless the user sets them.
     `owns(manifest, directory)`: whether a directory below the manifest's is part of a task, so that pytest collects no ordinary
     tests from it, even if pytest is started there. None: only directories below a root directory that contains the manifest.
@@ -28,10 +30,20 @@ class Format:
     name: str
     manifest: str
     load: Callable[[Path], Sequence[Task]]
+    claims: Callable[[Path], bool] | None = None
     defaults: Mapping[str, Any] = field(default_factory=dict)
     owns: Callable[[Path, Path], bool] | None = None
     single: bool = False
     data_set: bool = False
+
+
+def claimed(task_format: Format, path: Path) -> bool:
+    """Whether `path` is an existing file with the name of the format's manifest that the format claims."""
+    return (
+        path.name == task_format.manifest
+        and path.is_file()
+        and (task_format.claims is None or task_format.claims(path))
+    )
 
 
 def unreadable(task_format: str, manifest: Path, name: str, why: str, facts: Mapping[str, Any] | None = None) -> Task:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import UserError
-from pytest_recode.formats import Format
+from pytest_recode.formats import Format, claimed
 from pytest_recode.formats.checked_tasks import tasks_of
 from pytest_recode.installed import Installed
 from pytest_recode.task import Files, Task
@@ -84,8 +84,9 @@ def similar(path: Path) -> str:
 def manifest_at(path: Path, known: Mapping[str, Format]) -> Path | None:
     """The manifest that a path is, or that is in its directory."""
     if path.is_file():
-        return path if path.name in known else None
-    return next((path / name for name in sorted(known) if (path / name).is_file()), None)
+        return path if path.name in known and claimed(known[path.name], path) else None
+    names = [name for name in sorted(known) if (path / name).is_file()]
+    return next((path / name for name in names if claimed(known[name], path / name)), None)
 
 
 def _manifests(path: Path, known: Mapping[str, Format]) -> Iterator[Path]:

@@ -169,7 +169,12 @@ def _manifest(config: pytest.Config, directory: Path) -> str | None:
         from pytest_recode.plugin.collection.offers import manifests
 
         config.stash[_MANIFESTS] = manifests(config.pluginmanager)
-    return next((name for name in config.stash[_MANIFESTS] if (directory / name).is_file()), None)
+    names = [name for name in config.stash[_MANIFESTS] if (directory / name).is_file()]
+    if not names:
+        return None
+    from pytest_recode.plugin.collection.task_code import claimed_in
+
+    return next((name for name in names if claimed_in(config, directory / name)), None)
 
 
 _MANIFESTS = pytest.StashKey[tuple[str, ...]]()

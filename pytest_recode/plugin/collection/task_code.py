@@ -14,10 +14,15 @@ from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_recode.plugin.collection.offers import manifests
+
+if TYPE_CHECKING:
+    from pytest_recode.formats import Format
+    from pytest_recode.plugin.collection.registry import Registry
 
 
 def directories(config: pytest.Config, paths: Collection[Path]) -> frozenset[Path]:
@@ -31,7 +36,7 @@ def directories(config: pytest.Config, paths: Collection[Path]) -> frozenset[Pat
         near = [path, *path.parents, *(path.glob("test*") if path.is_dir() else ())]
         for directory in near:
             for name in names:
-                if (directory / name).is_file():
+                if (directory / name).is_file() and claimed_in(config, directory / name):
                     claimed.update(_of(config, directory / name, near))
     return frozenset(claimed)
 
@@ -41,11 +46,7 @@ def _of(config: pytest.Config, manifest: Path, near: Sequence[Path]) -> Iterator
 
     Raises `pytest.UsageError` if a plugin registers a format that cannot be imported.
     """
-    from pytest_recode.plugin.collection.registry import collect
-    from pytest_recode.plugin.run.usage_errors import usage_errors  # not imported in a session without tasks
-
-    with usage_errors():
-        task_format = collect(config.pluginmanager).format(manifest.name)
+    task_format = _format(config, manifest.name)
     if task_format is None or task_format.owns is None:
         yield manifest.parent
         return
@@ -56,6 +57,35 @@ def _of(config: pytest.Config, manifest: Path, near: Sequence[Path]) -> Iterator
     for directory in near:
         if manifest.parent in directory.parents and directory.is_dir() and task_format.owns(manifest, directory):
             yield directory
+
+
+def claimed_in(config: pytest.Config, manifest: Path) -> bool:
+    """Whether a format claims this file, which has the name of a manifest. One that cannot be imported does: the run that opens then says why."""
+    try:
+        task_format = _format(config, manifest.name)
+    except pytest.UsageError:
+        return True
+    if task_format is None:
+        return False
+    from pytest_recode.formats import claimed
+
+    return claimed(task_format, manifest)
+
+
+def _format(config: pytest.Config, name: str) -> Format | None:
+    from pytest_recode.plugin.collection.registry import collect
+    from pytest_recode.plugin.run.usage_errors import usage_errors  # not imported in a session without tasks
+
+    with usage_errors():
+        plugins = config.pluginmanager.get_plugins()  # each conftest.py on the way may register a format
+        collected = config.stash.get(_COLLECTED, None)
+        if collected is None or collected[0] != plugins:
+            collected = config.stash[_COLLECTED] = plugins, collect(config.pluginmanager)
+        return collected[1].format(name)
+
+
+_COLLECTED: pytest.StashKey[tuple[set[Any], Registry]] = pytest.StashKey()
+"""The registry that `_format` used last, and the plugins from which it was collected."""
 
 
 @contextmanager
