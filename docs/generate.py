@@ -213,6 +213,7 @@ _EXPLAINED = {
     "html": "[How to share a report](../how-to/share-a-report.md)",
     "plot": "[Figures for a paper or a slide](../how-to/share-a-report.md#figures-for-a-paper-or-a-slide)",
     "export": "[How to export to other tools](../how-to/export-to-other-tools.md)",
+    "export-tasks": "[How to export tasks to Harbor](../how-to/export-tasks-to-harbor.md)",
     "bless": "[How to gate a pull request](../how-to/gate-a-pull-request.md)",
     "gate": "[How to gate a pull request](../how-to/gate-a-pull-request.md)",
     "power": "[How to compare two models](../how-to/compare-models.md#before-you-pay)",

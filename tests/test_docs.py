@@ -82,7 +82,7 @@ def test_every_row_of_a_generated_table_says_what_it_is(name: str, generated: di
 
 
 def test_the_page_that_explains_a_command_names_it(generated: dict[str, str]) -> None:
-    rows = re.findall(r"^\| `(pytest-recode \w+)` \|.*\]\(([^)#]+)", generated["commands.md"], re.MULTILINE)
+    rows = re.findall(r"^\| `(pytest-recode [\w-]+)` \|.*\]\(([^)#]+)", generated["commands.md"], re.MULTILINE)
     assert len(rows) == generated["commands.md"].count("| `pytest-recode")
     for command, page in rows:
         assert command in (ROOT / "docs/reference" / page).read_text("utf-8"), f"{page} does not explain {command}"

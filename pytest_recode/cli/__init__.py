@@ -12,13 +12,27 @@ import sys
 from collections.abc import Sequence
 
 from pytest_recode import VERSION
-from pytest_recode.cli import bless, cut, export, gate, html, merge, new, plot, power, preview, report, show
+from pytest_recode.cli import (
+    bless,
+    cut,
+    export,
+    export_tasks,
+    gate,
+    html,
+    merge,
+    new,
+    plot,
+    power,
+    preview,
+    report,
+    show,
+)
 from pytest_recode.faults import RecordsError, UserError
 from pytest_recode.stopping import await_children
 from pytest_recode.wording import guess
 
-_COMMANDS = (report, show, html, plot, export, bless, gate, power, merge, new, cut, preview)
-_NAMES = [command.__name__.rpartition(".")[2] for command in _COMMANDS]
+_COMMANDS = (report, show, html, plot, export, export_tasks, bless, gate, power, merge, new, cut, preview)
+_NAMES = [command.__name__.rpartition(".")[2].replace("_", "-") for command in _COMMANDS]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

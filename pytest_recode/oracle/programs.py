@@ -1,4 +1,4 @@
-"""The programs that an oracle launches in sandboxes, by their entry modules below `inside/`. Runs on the host."""
+"""The programs that separate judging launches in sandboxes, by their entry modules below `inside/`. Runs on the host."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from pytest_recode.task import Files
 
 CANDIDATE = program("candidate", "candidate.candidate_server")
 GRADER = program("grader", "separate_grader.main")
-SHARED_PYTEST = program("shared-pytest", "shared_grader.pytest_runner")
-SHARED_BESIDE = program("shared-beside", "shared_grader.in_repo_runner")
-SHARED_UNITTEST = program("shared-unittest", "shared_grader.unittest_runner")
 
 
 def import_roots(files: Files) -> list[str]:

@@ -18,13 +18,18 @@ from pytest_recode.faults import GraderError, SandboxError
 from pytest_recode.inside.shared_grader import import_scan
 from pytest_recode.inside.wire import frames, messages
 from pytest_recode.oracle.patience import Patience
-from pytest_recode.oracle.programs import SHARED_BESIDE, SHARED_PYTEST, SHARED_UNITTEST, import_roots
+from pytest_recode.oracle.programs import import_roots
 from pytest_recode.oracle.steps import exception_of
 from pytest_recode.oracle.switchboard import how_it_ended, launch, not_if_disk_was_full, not_if_stopped_since
 from pytest_recode.sandboxes import Connection, Program, Sandbox
+from pytest_recode.sandboxes.shipping import program
 from pytest_recode.task import Files, Oracle, Parts, Task
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict, legible
 from pytest_recode.wording import some_of
+
+SHARED_PYTEST = program("shared-pytest", "shared_grader.pytest_runner")
+SHARED_BESIDE = program("shared-beside", "shared_grader.in_repo_runner")
+SHARED_UNITTEST = program("shared-unittest", "shared_grader.unittest_runner")
 
 _MESSAGE_LIMIT = 1 << 20
 _START_SECONDS = 60.0

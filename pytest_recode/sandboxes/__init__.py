@@ -108,6 +108,7 @@ class SandboxContext:
     """Arguments for creating a sandbox.
 
     `run`: labels everything the sandbox starts, so that processes and containers of killed runs can be found.
+    "": nothing is labelled, because it ends with the container that this process is in.
     `hide`: absolute real paths of directories that no program in the sandbox may see.
     """
 

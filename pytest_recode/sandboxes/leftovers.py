@@ -15,11 +15,12 @@ MARK = "PYTEST_RECODE_OWNER"  # in the environment of warm parents
 
 
 def mark(run: str) -> str:
-    return f"{owner()}.{run}"
+    return f"{owner()}.{_pid_namespace()}.{run}"
 
 
 def reap_processes() -> None:
-    prefix = f"{MARK}=".encode()
+    """End the processes whose owner has ended. Those of an owner in another pid namespace, such as that of a container, have other numbers there."""
+    prefix, here = f"{MARK}=".encode(), _pid_namespace()
     for directory in Path("/proc").iterdir():
         if not directory.name.isdigit():
             continue
@@ -28,7 +29,10 @@ def reap_processes() -> None:
         except OSError:  # ended, or of another user
             continue
         for variable in variables:
-            if variable.startswith(prefix) and not alive(variable[len(prefix) :].decode("utf-8", "replace")):
+            if not variable.startswith(prefix):
+                continue
+            value = variable[len(prefix) :].decode("utf-8", "replace")
+            if value.split(".")[2:3] == [here] and not alive(value):
                 _kill(int(directory.name))
 
 
@@ -44,6 +48,11 @@ def reap_directories() -> None:
                     and not alive(name)
                 ):
                     removal.remove(str(directory))
+
+
+def _pid_namespace() -> str:
+    """A number that only processes in this process's pid namespace get."""
+    return str(Path("/proc/self/ns/pid").stat().st_ino)
 
 
 def _kill(pid: int) -> None:

@@ -71,7 +71,8 @@ class Process:
 
     def _start(self, key: WarmKey) -> WarmParent:
         python = interpreter(key.python)
-        env = {**environment_variables(python, "/nonexistent"), MARK: mark(self._context.run)}
+        marked = {MARK: mark(self._context.run)} if self._context.run else {}
+        env = {**environment_variables(python, "/nonexistent"), **marked}
         return start_parent(
             [str(python.executable)], key, mode="plain", env=env, common_limits={"users": users(python)}
         )

@@ -18,7 +18,8 @@ from typing import Any
 from pytest_recode.sandboxes import Program
 from pytest_recode.task import Environment, Limits
 
-_INSIDE = Path(__file__).parent.parent / "inside"
+PACKAGE_OF_PROGRAMS = "inside"
+_INSIDE = Path(__file__).parent.parent / PACKAGE_OF_PROGRAMS
 _NAME = "_recode.{}"
 """The name of a module of `inside/` in a sandbox. The prefix avoids clashes with modules of a repository."""
 _RUNTIME = "runtime"

@@ -13,7 +13,7 @@ import pytest
 
 import pytest_recode
 from pytest_recode.oracle.judge import judge
-from pytest_recode.oracle.programs import SHARED_UNITTEST
+from pytest_recode.oracle.shared import SHARED_UNITTEST
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.verdict import Verdict
 from tests.oracle.conftest import by_script

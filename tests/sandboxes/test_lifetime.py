@@ -400,10 +400,12 @@ def test_close_is_idempotent_and_ends_all(context: SandboxContext) -> None:
 @pytest.mark.invariant("nothing-left-behind")
 def test_processes_of_a_dead_owner_are_reaped_and_others_are_not() -> None:
     sleeper = [sys.executable, "-S", "-c", "import time; print('up', flush=True); time.sleep(600)"]
-    dead, mine = f"{dead_pid()}.123.run", f"{os.getpid()}.{start_time()}.run"
+    here = Path("/proc/self/ns/pid").stat().st_ino
+    dead, mine = f"{dead_pid()}.123.{here}.run", f"{os.getpid()}.{start_time()}.{here}.run"
+    elsewhere = f"{dead_pid()}.123.{here + 1}.run"  # the owner's number is that of another pid namespace
     started = {
         name: subprocess.Popen(sleeper, env={MARK: value} if value else {}, stdout=subprocess.PIPE)
-        for name, value in (("dead", dead), ("mine", mine), ("strange", ""))
+        for name, value in (("dead", dead), ("mine", mine), ("elsewhere", elsewhere), ("strange", ""))
     }
     try:
         for one in started.values():
@@ -412,6 +414,7 @@ def test_processes_of_a_dead_owner_are_reaped_and_others_are_not() -> None:
         reap_processes()
         assert started["dead"].wait(30) == -signal.SIGKILL
         assert started["mine"].poll() is None
+        assert started["elsewhere"].poll() is None
         assert started["strange"].poll() is None
     finally:
         for one in started.values():

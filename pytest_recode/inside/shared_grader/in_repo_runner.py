@@ -1,6 +1,6 @@
 """Runner that runs one hidden test file with pytest as if it lay in the repository.
 
-Runs in the shared judge, in one process with the candidate. The host launches it (`oracle/programs.py`); it calls
+Runs in the shared judge, in one process with the candidate. The host launches it (`oracle/shared.py`); it calls
 `shared_judge.py` with a `Runner`. Must not write the test file, or what is hidden beside it, to disk: they are collected
 from memory. Its cases must be exactly those that the order expects.
 

@@ -1,6 +1,6 @@
 """Runner that runs the hidden tests of shared judging with pytest.
 
-Runs in the shared judge, in one process with the candidate. The host launches it (`oracle/programs.py`); it calls
+Runs in the shared judge, in one process with the candidate. The host launches it (`oracle/shared.py`); it calls
 `shared_judge.py` with a `Runner`. Must not leave tests, their modules or the reference on disk while candidate code runs:
 they are imported from memory (`module_namespaces.py`), the reference in a namespace of its own.
 

@@ -1,6 +1,6 @@
 """Runner that runs the hidden tests of shared judging as a unittest script.
 
-Runs in the shared judge, in one process with the candidate. The host launches it (`oracle/programs.py`); it calls
+Runs in the shared judge, in one process with the candidate. The host launches it (`oracle/shared.py`); it calls
 `shared_judge.py` with a `Runner`. Must not take the script's output or exit code as a result.
 
 Stdlib and modules of `inside/`, Python 3.9+.
