@@ -27,7 +27,8 @@ from pytest_recode import VERSION
 from pytest_recode.cli.report_tables import makers, rows_of
 from pytest_recode.metrics.episodes import LEVELS, share_of, solved_level
 from pytest_recode.metrics.transcripts import FROM_FILES, ReadTranscripts
-from pytest_recode.records.line_check import record_fault, transcript_fault, verdict_fault
+from pytest_recode.records.line_check import checked_line, checked_record
+from pytest_recode.records.transcript_reader import case_messages
 from pytest_recode.records.transcript_turns import read_episode
 from pytest_recode.render.episode_text import ShownParts, painted
 from pytest_recode.render.episode_text import shown as show_lines
@@ -40,6 +41,7 @@ from pytest_recode.render.html.names import labels
 from pytest_recode.render.html.page import files
 from pytest_recode.render.html.withheld import PARTS, Without
 from pytest_recode.render.words import essence
+from pytest_recode.schema.stored_forms import DamagedError
 from tests.messages import assert_message
 from tests.metrics import samples
 from tests.projects import MODEL, Command
@@ -627,7 +629,7 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
             yield from places(member)
 
 
-def poisoned(line: dict[str, Any], wrong: Callable[[dict[str, Any]], str], text: str) -> int:
+def poisoned(line: dict[str, Any], check: Callable[[dict[str, Any]], object], text: str) -> int:
     """Put a hostile text into every text of `line` that a reader of it accepts. Returns the number of them."""
     count = 0
     for container, key in places(line):
@@ -635,16 +637,19 @@ def poisoned(line: dict[str, Any], wrong: Callable[[dict[str, Any]], str], text:
         if key in ("transcript", "event"):
             continue
         container[key] = text
-        if wrong(line):
-            container[key] = before
-        else:
+        try:
+            check(line)
             count += 1
+        except DamagedError:
+            container[key] = before
     return count
 
 
-def wrong_line(line: dict[str, Any]) -> str:
+def check_line(line: Any) -> None:
     events = ("episode", "resumed", "usage", "retry", "turn", "end", "feedback")
-    return transcript_fault(line, events) or (verdict_fault(line) if line["event"] == "turn" else "")
+    checked_line(line, events)
+    if line["event"] == "turn":
+        case_messages(line)
 
 
 def poison(place: Path) -> None:
@@ -653,12 +658,12 @@ def poison(place: Path) -> None:
     records = lines(place / "run/results.jsonl")
     for number, record in enumerate(records):
         # Episodes of one row need different tasks
-        assert poisoned(record, record_fault, f"{HOSTILE if number % 2 else FORMULA} {number}") > 20
+        assert poisoned(record, checked_record, f"{HOSTILE if number % 2 else FORMULA} {number}") > 20
     rewrite(place / "run/results.jsonl", records)
     for path in transcripts(place):
         content = lines(path)
         for line in content:
-            poisoned(line, wrong_line, f"{HOSTILE} {next(numbers)}")
+            poisoned(line, check_line, f"{HOSTILE} {next(numbers)}")
             if line["event"] == "turn":
                 line["targets"] = {f"{HOSTILE} {next(numbers)}": text for text in line["targets"].values()}
         rewrite(path, content)

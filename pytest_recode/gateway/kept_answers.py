@@ -25,11 +25,10 @@ from typing import Annotated, Any
 from pytest_recode.faults import UserError
 from pytest_recode.gateway import FIRST_TURN, TURN
 from pytest_recode.models import Caller, Timing
-from pytest_recode.records.results import parse_json
 from pytest_recode.records.run_directory import ANSWERS, Lines, reading
 from pytest_recode.records.transcript import name as transcript_name
 from pytest_recode.schema.rules import INLINE, Name, Number
-from pytest_recode.schema.stored_forms import check_of, dump, load
+from pytest_recode.schema.stored_forms import DamagedError, dump, load, parsed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,12 +140,12 @@ class KeptAnswers:
         with reading(path):
             texts = path.read_bytes().split(b"\n")[:-1]
         for number, text in enumerate(texts, 1):
-            stored = parse_json(text)
-            if wrong := "it is not JSON" if stored is None else check_of(_AnswerLine)(stored).lstrip(".: "):
+            try:
+                line = load(_AnswerLine, parsed(text))
+            except DamagedError as error:
                 raise UserError(
-                    f"{path}, line {number}: is damaged ({wrong}): restore it, or remove the file, and its answers are asked for again"
-                )
-            line = load(_AnswerLine, stored)
+                    f"{path}, line {number}: is damaged ({error}): restore it, or remove the file, and its answers are asked for again"
+                ) from None
             if line.player != self._player(caller):
                 answer = KeptAnswer(call=line.call, body=line.body, timing=line.timing)
                 place = Place(file=name, turn=line.turn, key=line.key)

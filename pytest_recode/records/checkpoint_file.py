@@ -16,9 +16,9 @@ from typing import Annotated, Any
 from pytest_recode.episode import Feedback
 from pytest_recode.faults import UserError
 from pytest_recode.records.checkpoint import Checkpoint, StoredEpisode, changes_of
-from pytest_recode.records.run_files import LOCAL, RunFiles
+from pytest_recode.records.run_files import LOCAL, RunFiles, content
 from pytest_recode.schema.rules import INLINE, Name
-from pytest_recode.schema.stored_forms import check_of, dump, load
+from pytest_recode.schema.stored_forms import DamagedError, dump, load, parsed
 
 MAX_CONTENTS = 64 << 20
 """Bytes of contents of a workspace's files that are stored of an episode. Beyond them, a checkpoint has the targets alone."""
@@ -114,11 +114,13 @@ def _without(checkpoint: Checkpoint, stored: Container[str]) -> Checkpoint:
 
 
 def completed(checkpoint: Checkpoint, contents: dict[str, bytes]) -> Checkpoint:
-    """The checkpoint with all contents of its files. `contents`: those of earlier lines, to which this adds its own. Raises `LookupError`."""
+    """The checkpoint with all contents of its files. `contents`: those of earlier lines, to which this adds its own. Raises `DamagedError`."""
     changes = checkpoint.changes
     if changes is None:
         return checkpoint
     contents.update(changes.contents)
+    if missing := [path for path, (digest, _) in changes.files.items() if digest not in contents]:
+        raise DamagedError(f"lacks the contents of {missing[0]}")
     own = {digest: contents[digest] for digest, _ in changes.files.values()}
     return replace(checkpoint, changes=replace(changes, contents=own))
 
@@ -145,30 +147,22 @@ def stored_episode(path: Path, nodeid: str, files: RunFiles = LOCAL) -> StoredEp
 def _read(path: Path, nodeid: str, files: RunFiles) -> list[Checkpoint | Feedback]:
     entries: list[Checkpoint | Feedback] = []
     contents: dict[str, bytes] = {}  # by digest, of the lines so far
-    try:
-        for text in files.read(path).split(b"\n")[:-1]:
-            stored = json.loads(text)
-            kind: type[_CheckpointLine | _FeedbackLine] = (
-                _CheckpointLine if isinstance(stored, dict) and "turn" in stored else _FeedbackLine
-            )
-            if wrong := check_of(kind)(stored).lstrip(".: "):
-                raise _damaged(path, len(entries) + 1, wrong)
-            line = load(kind, stored)
-            if line.nodeid != nodeid:
-                raise UserError(
-                    f"{path}, line {len(entries) + 1}: is of the episode {line.nodeid}, not of {nodeid}: restore this"
-                    " episode's own file, or give another --recode-out"
-                )
+    for number, text in enumerate((content(path, files) or b"").split(b"\n")[:-1], 1):
+        try:
+            stored = parsed(text)
+            is_checkpoint = isinstance(stored, dict) and "turn" in stored
+            line = load(_CheckpointLine, stored) if is_checkpoint else load(_FeedbackLine, stored)
             entries.append(line.feedback if isinstance(line, _FeedbackLine) else completed(line.checkpoint, contents))
-    except FileNotFoundError:
-        return []
-    except (OSError, ValueError, RecursionError, LookupError) as error:
-        raise _damaged(path, len(entries) + 1, f"{type(error).__name__}: {error}") from None
+        except DamagedError as error:
+            raise UserError(
+                f"{path}, line {number}: is damaged ({error}): restore it, or give another --recode-out"
+            ) from None
+        if line.nodeid != nodeid:
+            raise UserError(
+                f"{path}, line {number}: is of the episode {line.nodeid}, not of {nodeid}: restore this episode's own file, or give"
+                " another --recode-out"
+            )
     return entries
-
-
-def _damaged(path: Path, number: int, reason: str) -> UserError:
-    return UserError(f"{path}, line {number}: is damaged ({reason}): restore it, or give another --recode-out")
 
 
 def _sizes(checkpoint: Checkpoint) -> dict[str, int]:

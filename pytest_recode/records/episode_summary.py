@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 from pytest_recode.records.episode_error import ErrorRecord
 from pytest_recode.records.record import AbandonedRecord, Record, ReplayRecord, UsageRecord, answers, findings
@@ -22,8 +22,8 @@ class TurnCounts(TypedDict):
     total: int
 
 
-class EpisodeSummary(TypedDict):
-    """Fields of the record that are not described here are those of `Record`."""
+class CopiedFields(TypedDict):
+    """Fields that are those of the record."""
 
     nodeid: str
     task: str
@@ -37,17 +37,19 @@ class EpisodeSummary(TypedDict):
     solved_turn: int | None
     usage: UsageRecord
     sandbox: str
-    sandbox_host: str | None
-    memory_limit: str
     isolation: str
     error: ErrorRecord | None
     replay: ReplayRecord | None
+    seconds: float
+
+
+class EpisodeSummary(CopiedFields):
+    sandbox_host: str | None
+    memory_limit: str
     turns: tuple[TurnCounts, ...]
     temperature: float | None
     test_output_shown: bool  # with feedback: --recode-test-output=full
-    snippet: (
-        Mapping[str, Any] | None
-    )  # of the task's facts, those of a snippet: paper, snippet, lines; None: it is none
+    snippet: Mapping[str, Any] | None  # of the task's facts, those of `SNIPPET`; None: it is none
     answers: int  # of the model, in turns that this episode paid for, including turns without a verdict
     unparsed: int  # of these, answers that could not be used
     asked_again: int  # of these, answers that were no step
@@ -55,7 +57,6 @@ class EpisodeSummary(TypedDict):
     unverifiable: bool  # solved, and no test compares values, so that a pass proves less
     flagged: tuple[str, ...]  # findings of a turn in which every case passed, which alone make the episode unsolved
     shared: bool  # whether another episode paid for a turn
-    seconds: float
     waited: float
 
 
@@ -64,23 +65,9 @@ def episode_summary(record: Record) -> EpisodeSummary:
     counts = answers(record) or AbandonedRecord(steps=0, unparsed=0)
     asked_again = counts.get("asked_again", 0)
     return {
-        "nodeid": record["nodeid"],
-        "task": record["task"],
-        "format": record["format"],
-        "agent": record["agent"],
-        "model": record["model"],
-        "simulated": record["simulated"],
-        "feedback": record["feedback"],
-        "paper": record["paper"],
-        "outcome": record["outcome"],
-        "solved_turn": record["solved_turn"],
-        "usage": record["usage"],
-        "sandbox": record["sandbox"],
+        **cast("CopiedFields", {key: record[key] for key in CopiedFields.__annotations__}),  # type: ignore[literal-required]
         "sandbox_host": record.get("sandbox_host"),
         "memory_limit": record.get("memory_limit", ""),
-        "isolation": record["isolation"],
-        "error": record["error"],
-        "replay": record["replay"],
         "turns": tuple(_counts(turn["passed"], turn["total"]) for turn in record["turns"]),
         "temperature": record["settings"]["temperature"],
         "test_output_shown": record["settings"]["test_output"] == "full"
@@ -93,7 +80,6 @@ def episode_summary(record: Record) -> EpisodeSummary:
         "unverifiable": record["outcome"] == "solved" and not record["turns"][-1].get("verifiable", True),
         "flagged": findings(record["outcome"], record["turns"]),
         "shared": any(turn["shared"] for turn in record["turns"]),
-        "seconds": record["seconds"],
         "waited": record.get("waited", 0.0),
     }
 

@@ -18,9 +18,9 @@ from pytest_recode.clock import Clock, Wait
 from pytest_recode.faults import UserError
 from pytest_recode.records.checkpoint import Checkpoint
 from pytest_recode.records.checkpoint_file import completed
-from pytest_recode.records.run_files import LOCAL, RunFiles
+from pytest_recode.records.run_files import LOCAL, RunFiles, content
 from pytest_recode.schema.rules import INLINE, Name
-from pytest_recode.schema.stored_forms import check_of, dump, load
+from pytest_recode.schema.stored_forms import DamagedError, dump, load, parsed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,23 +48,19 @@ class FirstTurn:
     def store(self, checkpoint: Checkpoint, *, by: str) -> None:
         """Store the first turn; `by` is the node id of the episode that paid for it."""
         checkpoint = replace(checkpoint, turn=replace(checkpoint.turn, shared=by))
-        content = dump(_FirstTurnFile(key=self.path.stem, checkpoint=checkpoint))
-        self._files.replace(self.path, json.dumps(content))
+        self._files.replace(self.path, json.dumps(dump(_FirstTurnFile(key=self.path.stem, checkpoint=checkpoint))))
 
 
 def _read(path: Path, files: RunFiles) -> _FirstTurnFile | None:
     """Read a stored first turn; None if there is none. Raises `UserError` if the file is damaged."""
-    try:
-        content = json.loads(files.read(path))
-        wrong = check_of(_FirstTurnFile)(content).lstrip(".: ")
-        if not wrong:
-            stored = load(_FirstTurnFile, content)
-            return replace(stored, checkpoint=completed(stored.checkpoint, {}))
-    except FileNotFoundError:
+    text = content(path, files)
+    if text is None:
         return None
-    except (OSError, ValueError, RecursionError, LookupError) as error:
-        wrong = f"{type(error).__name__}: {error}"
-    raise UserError(f"{path}: is damaged ({wrong}): remove it to play this first turn again")
+    try:
+        stored = load(_FirstTurnFile, parsed(text))
+        return replace(stored, checkpoint=completed(stored.checkpoint, {}))
+    except DamagedError as error:
+        raise UserError(f"{path}: is damaged ({error}): remove it to play this first turn again") from None
 
 
 @contextmanager

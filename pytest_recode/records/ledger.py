@@ -24,18 +24,15 @@ from pytest_recode.faults import ModelError, ModelFault, UserError
 from pytest_recode.records import ledger_file, locks, record
 from pytest_recode.records.cost_limits import CostLimits
 from pytest_recode.records.ledger_lines import (
-    FaultLine,
     LedgerLine,
     OpenLine,
     Reach,
-    ReachLine,
-    ReplayedLine,
-    RunLine,
     SpentLine,
     UnansweredLine,
-    ledger_fault,
+    ledger_line,
 )
 from pytest_recode.records.run_directory import flush, writing
+from pytest_recode.schema.stored_forms import DamagedError
 from pytest_recode.stopping import Stops
 from pytest_recode.usage import Usage
 
@@ -89,10 +86,8 @@ class FileLedger:
         and addresses.
         """
         if self.path.exists():
-            with self._opened(write=False) as file:
-                self._catch_up(file)
-            line: RunLine = {"run": run}
-            self._append(line)
+            self._read()
+            self._append({"run": run})
         elif calls:
             with writing(self.path):
                 os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
@@ -100,27 +95,23 @@ class FileLedger:
     @property
     def total(self) -> Usage:
         """Usage of the whole run so far; `cost_usd` is None if the price of any call is unknown."""
-        with self._opened(write=False) as file:
-            self._catch_up(file)
+        self._read()
         return self._total if not self._limits.unpriced else self._total + Usage(cost_usd=None)
 
     @property
     def replayed(self) -> tuple[int, float | None]:
         """The number of answers from a cassette, and the US dollars that they cost when they were recorded; None if unknown."""
-        with self._opened(write=False) as file:
-            self._catch_up(file)
+        self._read()
         return self._replays, self._replayed.cost_usd
 
     def replay(self, model: str, recorded_usd: float | None) -> None:
         """Write that an answer came from a cassette."""
-        line: ReplayedLine = {"model": model, "replayed": True, "recorded_usd": recorded_usd}
-        self._append(line)
+        self._append({"model": model, "replayed": True, "recorded_usd": recorded_usd})
 
     @property
     def unbooked(self) -> int:
         """The number of requests that may have been billed without a recorded answer: interrupted, timed out, or in progress."""
-        with self._opened(write=False) as file:
-            self._catch_up(file)
+        self._read()
         return self._unbooked + len(self._open)
 
     def before_call(self, model: str) -> None:
@@ -130,8 +121,7 @@ class FileLedger:
         Also raises `UserError` if there is a limit and a call of unknown price was made, because what cannot be counted
         cannot be limited.
         """
-        with self._opened(write=False) as file:
-            self._catch_up(file)
+        self._read()
         self._affordable(model)
         self._stops.enter()
         try:
@@ -170,17 +160,14 @@ class FileLedger:
         Raises `UserError`, after writing, if there is a limit and the price of this call is unknown.
         """
         if isinstance(answer, str):
-            unanswered: UnansweredLine = {"model": model, "unanswered": answer}
-            self._replace(place, model, unanswered, flushed=True)
+            self._replace(place, {"model": model, "unanswered": answer}, flushed=True)
             return
-        spent: SpentLine = {"model": model, **record.usage(answer)}
-        self._replace(place, model, spent, flushed=True)
+        self._replace(place, {"model": model, **record.usage(answer)}, flushed=True)
         self._limits.check_price(model, answer)
 
     def end_lost_calls(self) -> None:
         """Mark the calls of an earlier gateway of this run as interrupted: nothing waits for their answers."""
-        with self._opened(write=False) as file:
-            self._catch_up(file)
+        self._read()
         for place, call in tuple(self._open.items()):
             if call.reserved_usd is not None:
                 self.end_call(place, call.model, "cut off")
@@ -206,7 +193,7 @@ class FileLedger:
         """
         line: SpentLine = {"model": model, **record.usage(usage)}
         if self._begun.get(model):
-            self._end(model, line)
+            self._end(line)
         else:
             self._append(line)
         self._limits.check_price(model, usage)
@@ -214,8 +201,7 @@ class FileLedger:
     def unanswered(self, model: str, why: str) -> None:
         """Raises `Stopped` if the run stops, which waited for this answer."""
         if self._begun.get(model):
-            line: UnansweredLine = {"model": model, "unanswered": re.sub(r"[^a-z -]", "", why)[:30]}
-            self._end(model, line)
+            self._end({"model": model, "unanswered": re.sub(r"[^a-z -]", "", why)[:30]})
         self._stops.settle()
 
     def settle(self) -> None:
@@ -225,44 +211,40 @@ class FileLedger:
         """Mark every open call of this process as interrupted: no thread waits for its answer."""
         for model, places in self._begun.items():
             while places:
-                line: UnansweredLine = {"model": model, "unanswered": why}
-                self._end(model, line)
+                self._end({"model": model, "unanswered": why})
 
-    def _end(self, model: str, line: SpentLine | UnansweredLine) -> None:
+    def _end(self, line: SpentLine | UnansweredLine) -> None:
         """Overwrite the line that was written before the call with `line`."""
-        self._replace(self._begun[model].pop(), model, line)
+        self._replace(self._begun[line["model"]].pop(), line)
 
-    def _replace(self, place: int, model: str, line: SpentLine | UnansweredLine, *, flushed: bool = False) -> None:
+    def _replace(self, place: int, line: SpentLine | UnansweredLine, *, flushed: bool = False) -> None:
         with self._opened(write=True, new=False) as file:
-            ledger_file.put(file, place, ledger_file.padded(line, ledger_file.width(model)))
+            ledger_file.put(file, place, ledger_file.padded(line, ledger_file.width(line["model"])))
             if flushed:
                 flush(file, self.path)
 
     def fault(self, error: ModelError) -> None:
         """Record a fatal fault, which every worker's next call of this model raises. Other faults are ignored."""
         if error.fatal:
-            line: FaultLine = {"model": error.model, "fault": error.fault.value, "detail": error.detail}
-            self._append(line)
+            self._append({"model": error.model, "fault": error.fault.value, "detail": error.detail})
 
     def retry(self, error: ModelError, pause: float) -> None:
         """Does nothing, because a retry costs nothing."""
 
     def answered(self, model: str) -> bool:
-        with self._opened(write=False) as file:
-            self._catch_up(file)
+        self._read()
         return model in self._answered
 
     def reached(self, where: str, now: Reach) -> Reach:
         """Record the state of `where`. Only the worker that causes a change gets a different previous state, so that one worker reports it."""
-        with self._opened(write=False) as file:
-            self._catch_up(file)
+        self._read()
         if not self._changes(where, now):
             return self._known(where)
         with self._opened(write=True) as file:
             self._catch_up(file)
             before = self._known(where)
             if self._changes(where, now):
-                line: ReachLine = {"address": where, "reach": now.value}
+                line: LedgerLine = {"address": where, "reach": now.value}
                 ledger_file.write(file, json.dumps(line))
         return before
 
@@ -277,6 +259,10 @@ class FileLedger:
         with self._opened(write=True) as file:
             ledger_file.write(file, json.dumps(line))
 
+    def _read(self) -> None:
+        with self._opened(write=False) as file:
+            self._catch_up(file)
+
     def _catch_up(self, file: int | None) -> None:
         if file is None:
             return
@@ -290,12 +276,14 @@ class FileLedger:
 
     def _count(self, file: int, line: bytes, place: int) -> None:
         try:
-            entry: LedgerLine = json.loads(line)
+            stored = json.loads(line)
         except ValueError:
             return  # an incomplete line of a killed process
-        if wrong := ledger_fault(entry):
+        try:
+            entry = ledger_line(stored)
+        except DamagedError as error:
             number = os.pread(file, place, 0).count(b"\n") + 1
-            raise UserError(f"{self.path}, line {number}: {wrong}: restore it, or give another --recode-out")
+            raise UserError(f"{self.path}, line {number}: {error}: restore it, or give another --recode-out") from None
         if "run" in entry:
             self._faults.clear()
             self._reach.clear()

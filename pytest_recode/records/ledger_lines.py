@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict, final
 
 from pytest_recode.faults import ModelFault
 from pytest_recode.schema.rules import Count, one_of
-from pytest_recode.schema.stored_forms import check_of
+from pytest_recode.schema.stored_forms import load
 
 
 class Reach(StrEnum):
@@ -91,7 +91,8 @@ _BY_KEY: Mapping[str, Any] = {
 }
 
 
-def ledger_fault(line: Any) -> str:
-    """The first wrong key of a line and what it must be; "" if nothing is wrong."""
-    known = next((key for key in _BY_KEY if isinstance(line, dict) and key in line), "")
-    return check_of(_BY_KEY.get(known, SpentLine))(line).lstrip(".: ")
+def ledger_line(stored: Any) -> LedgerLine:
+    """A line that was read. Raises `DamagedError`."""
+    known = next((key for key in _BY_KEY if isinstance(stored, dict) and key in stored), "")
+    line: LedgerLine = load(_BY_KEY.get(known, SpentLine), stored)
+    return line

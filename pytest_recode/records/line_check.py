@@ -1,18 +1,19 @@
-"""Check lines of results.jsonl and of transcripts that were read from a file, by their types.
+"""Check records and lines of transcripts that were read from a file, by their types.
 
-Called where these files are read: for resuming, for replays and for reports. Each function returns the first wrong key and what it
-must be; "" if nothing is wrong.
+Called where these files are read: for resuming, for replays and for reports. Each function raises `DamagedError` with the first wrong
+key and what it must be.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from pytest_recode.records.record import Record
 from pytest_recode.records.setup_record import SNIPPET
 from pytest_recode.records.transcript_lines import (
     AnyLine,
+    EndLine,
     EpisodeLine,
     FeedbackLine,
     PlayedLine,
@@ -21,35 +22,20 @@ from pytest_recode.records.transcript_lines import (
     UsageLine,
 )
 from pytest_recode.schema.field_checks import shown, whole_number
-from pytest_recode.schema.stored_forms import check_of
-from pytest_recode.verdict import Verdict
-
-_TYPES: Mapping[str, Any] = {
-    "episode": EpisodeLine,
-    "resumed": ResumedLine,
-    "usage": UsageLine,
-    "retry": RetryLine,
-    "turn": PlayedLine,
-    "feedback": FeedbackLine,
-}
+from pytest_recode.schema.rules import Rule
+from pytest_recode.schema.stored_forms import load
 
 
-def record_fault(record: Mapping[str, Any]) -> str:
-    """Check a record (schema 1): its type, and that its fields do not contradict each other."""
-    return (check_of(Record)(record) or _contradiction(record)).lstrip(".: ")
+def checked_record(stored: Any) -> Record:
+    """A record (schema 1), whose fields do not contradict each other."""
+    record: Record = load(_RECORD, stored)
+    return record
 
 
-def transcript_fault(line: Any, events: Container[str]) -> str:
-    """Check a line of a transcript. `events`: events whose fields the caller reads; for others, only event and time are checked."""
-    wrong = check_of(AnyLine)(line)
-    if not wrong and line["event"] in events:
-        wrong = record_fault(line) if line["event"] == "end" else check_of(_TYPES[line["event"]])(line)
-    return wrong.lstrip(".: ")
-
-
-def verdict_fault(line: Mapping[str, Any]) -> str:
-    """Check the verdict of a valid line of a turn, with the messages of its cases. Reports do not read it."""
-    return check_of(Verdict)(line.get("verdict")).lstrip(".: ")
+def checked_line(stored: Any, events: Container[str]) -> Any:
+    """A line of a transcript. `events`: events whose fields the caller reads; for others, only event and time are checked."""
+    event = load(AnyLine, stored)["event"]
+    return load(_TYPES[event], stored) if event in events else stored
 
 
 def _contradiction(record: Mapping[str, Any]) -> str:
@@ -71,3 +57,16 @@ def _contradiction(record: Mapping[str, Any]) -> str:
     if last["passed"] < last["total"] or last.get("tampering"):
         return f"solved_turn is {solved_turn}, and that turn did not solve it"
     return ""
+
+
+_CONSISTENT = Rule(check=_contradiction)
+_RECORD: Any = Annotated[Record, _CONSISTENT]
+_TYPES: Mapping[str, Any] = {
+    "episode": EpisodeLine,
+    "resumed": ResumedLine,
+    "usage": UsageLine,
+    "retry": RetryLine,
+    "turn": PlayedLine,
+    "feedback": FeedbackLine,
+    "end": Annotated[EndLine, _CONSISTENT],
+}

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import cast
 
 from pytest_recode.faults import UserError
 from pytest_recode.records import shard_file
-from pytest_recode.records.line_check import transcript_fault
+from pytest_recode.records.line_check import checked_line
 from pytest_recode.records.record import EpisodeFacts, Record
 from pytest_recode.records.results import read
 from pytest_recode.records.run_directory import (
@@ -24,6 +23,7 @@ from pytest_recode.records.run_directory import (
 from pytest_recode.records.shard_file import SHARD_FILE, ShardFile
 from pytest_recode.records.transcript import name
 from pytest_recode.records.transcript_reader import first_line
+from pytest_recode.schema.stored_forms import DamagedError
 from pytest_recode.shard import Shard, parse_shard
 
 MERGED = "merged.json"
@@ -130,13 +130,15 @@ def _begun(file: Path) -> Iterator[EpisodeFacts]:
     facts = first_line(file)
     if facts is None:
         return
-    if wrong := transcript_fault(facts, ("episode", "resumed")):
-        raise UserError(f"{file}, line 1: is damaged ({wrong}): restore it")
+    try:
+        facts = checked_line(facts, ("episode", "resumed"))
+    except DamagedError as error:
+        raise UserError(f"{file}, line 1: is damaged ({error}): restore it") from None
     if name(facts["nodeid"]) != file.name:
         raise UserError(
             f"{file}: is of the episode {facts['nodeid']}, whose file is {name(facts['nodeid'])}: restore this episode's own file"
         )
-    yield cast("EpisodeFacts", facts)
+    yield facts
 
 
 def _is_plain(file: Path) -> bool:

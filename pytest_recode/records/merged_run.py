@@ -19,11 +19,12 @@ from typing import IO
 from pytest_recode import VERSION
 from pytest_recode.faults import UserError
 from pytest_recode.records import locks
-from pytest_recode.records.ledger_lines import RunLine, ledger_fault
+from pytest_recode.records.ledger_lines import RunLine, ledger_line
 from pytest_recode.records.merge_check import Merge
 from pytest_recode.records.merge_parts import MERGED, ShardDirectory
 from pytest_recode.records.results import parse_json, rewrite
 from pytest_recode.records.run_directory import LEDGER, RESULTS, UNREADABLE, reading, writing
+from pytest_recode.schema.stored_forms import DamagedError
 
 
 def check_place(out: Path, merge: Merge) -> None:
@@ -94,9 +95,11 @@ def _ledger(merge: Merge) -> Iterator[bytes]:
     for part in merge.parts:
         lines = _lines(part.path / LEDGER)
         for number, line in enumerate(lines, 1):
-            entry = parse_json(line)
-            if entry is not None and (wrong := ledger_fault(entry)):
-                raise UserError(f"{part.path / LEDGER}, line {number}: {wrong}: restore it")
+            try:
+                if (stored := parse_json(line)) is not None:
+                    ledger_line(stored)
+            except DamagedError as error:
+                raise UserError(f"{part.path / LEDGER}, line {number}: {error}: restore it") from None
         if lines and not first:
             begins: RunLine = {"run": part.run}
             yield json.dumps(begins).encode() + b"\n"

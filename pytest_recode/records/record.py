@@ -9,6 +9,7 @@ because pytest-xdist sends records from workers to the controller.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from pytest_recode.episode import Turn
@@ -95,10 +96,13 @@ class CaseRecord(TypedDict):
     id: Annotated[str, "pytest's id of the hidden test"]
     interface: Annotated[str, "interface that the case tests"]
     outcome: Annotated[
-        str, one_of("passed", "failed", "error"), "result of the case; everything except passed counts as failed"
+        str,
+        one_of("passed", "failed", "error"),
+        Rule(dump=attrgetter("value")),
+        "result of the case; everything except passed counts as failed",
     ]
     kind: Annotated[str, "kind of failure; empty if the case passed"]
-    exception: Annotated[str | None, "type of the exception that the candidate raised"]
+    exception: Annotated[str | None, Rule(dump=attrgetter("type")), "type of the exception that the candidate raised"]
     junit: NotRequired[
         Annotated[
             str,
@@ -289,17 +293,7 @@ def turn(played: Turn) -> TurnRecord:
         "passed": played.verdict.passed,
         "failed": played.verdict.failed,
         "total": len(played.verdict.cases),
-        "cases": [
-            {
-                "id": case.id,
-                "interface": case.interface,
-                "outcome": case.outcome.value,
-                "kind": case.kind,
-                "exception": case.exception.type if case.exception else None,
-                "junit": case.junit,
-            }
-            for case in played.verdict.cases
-        ],
+        "cases": [view(case, CaseRecord) for case in played.verdict.cases],
         "tampering": list(played.verdict.tampering),
         "versions": dict(played.verdict.versions),
         "seed": played.verdict.seed,

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pytest_recode.faults import UserError
-from pytest_recode.records.line_check import record_fault
+from pytest_recode.records.line_check import checked_record
 from pytest_recode.records.record import SCHEMA, Record
 from pytest_recode.records.run_directory import reading, replaced
 from pytest_recode.records.run_files import LOCAL, RunFiles
+from pytest_recode.schema.stored_forms import DamagedError
 
 RECORD_START = b'{"schema"'
 """The beginning of each line of a results.jsonl."""
@@ -62,9 +63,10 @@ def parse_record(line: bytes) -> Record:
     if type(record["schema"]) is not int or record["schema"] != SCHEMA:
         found = json.dumps(record["schema"])
         raise MalformedLineError(f"schema {found}: this version reads {SCHEMA}", remedy="update pytest-recode")
-    if wrong := record_fault(record):
-        raise MalformedLineError(f"is not a record of schema {SCHEMA}: {wrong}")
-    return cast("Record", record)
+    try:
+        return checked_record(record)
+    except DamagedError as error:
+        raise MalformedLineError(f"is not a record of schema {SCHEMA}: {error}") from None
 
 
 _REMEDY = "restore it, or give another --recode-out"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pytest_recode.records import locks
-from pytest_recode.records.run_directory import Lines, replaced, subdirectory, writing
+from pytest_recode.records.run_directory import Lines, reading, replaced, subdirectory, writing
 
 
 class LineFile(Protocol):
@@ -68,3 +68,12 @@ class LocalFiles:
 
 
 LOCAL = LocalFiles()
+
+
+def content(path: Path, files: RunFiles) -> bytes | None:
+    """The bytes of a file; None if there is no such file. Raises `UserError` for a file that cannot be read."""
+    with reading(path):
+        try:
+            return files.read(path)
+        except FileNotFoundError:
+            return None

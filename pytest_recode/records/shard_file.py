@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypedDict, cast
+from typing import Annotated, Any, TypedDict
 
 from pytest_recode.faults import UserError
 from pytest_recode.records.run_directory import replaced
+from pytest_recode.records.run_files import LOCAL, content
 from pytest_recode.schema import field_checks
 from pytest_recode.schema.rules import Name, Number, Rule
-from pytest_recode.schema.stored_forms import check_of
+from pytest_recode.schema.stored_forms import DamagedError, load, parsed
 from pytest_recode.shard import parse_shard
 
 SHARD_FILE = "shard.json"
@@ -81,21 +82,16 @@ class ShardFile(TypedDict):
 def read(directory: Path) -> ShardFile | None:
     """The file of a run's directory; None if the run was not divided. Raises `UserError` for a damaged file."""
     path = directory / SHARD_FILE
-    if not path.exists():
-        return None
+    text = content(path, LOCAL)
     try:
-        content = json.loads(path.read_bytes())
-        wrong = check_of(ShardFile)(content).lstrip(".: ")
-    except (OSError, ValueError, RecursionError) as error:
-        wrong = f"{type(error).__name__}: {error}"
-    if wrong:
-        raise UserError(f"{path}: is damaged ({wrong}): restore it")
-    return cast("ShardFile", content)
+        return None if text is None else load(ShardFile, parsed(text))
+    except DamagedError as error:
+        raise UserError(f"{path}: is damaged ({error}): restore it") from None
 
 
-def write(directory: Path, content: ShardFile) -> None:
+def write(directory: Path, file: ShardFile) -> None:
     """Raises `RecordsError`."""
-    replaced(directory / SHARD_FILE, json.dumps(content, indent=1) + "\n")
+    replaced(directory / SHARD_FILE, json.dumps(file, indent=1) + "\n")
 
 
 def resumed(directory: Path, now: ShardFile | None) -> ShardFile | None:

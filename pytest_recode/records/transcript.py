@@ -115,12 +115,10 @@ class Transcript:
         self._append(line)
 
     def episode(self, facts: EpisodeFacts) -> None:
-        line: EpisodeLine = {"event": "episode", "time": _now(), **facts}
-        self._append(line)
+        self._append(EpisodeLine(event="episode", time=_now(), **facts))
 
     def resumed(self, facts: EpisodeFacts, turns: int) -> None:
-        line: ResumedLine = {"event": "resumed", "time": _now(), **facts, "turns": turns}
-        self._append(line)
+        self._append(ResumedLine(event="resumed", time=_now(), **facts, turns=turns))
 
     def usage(self, model: str, spent: Usage, details: CallDetails | None = None) -> None:
         """`details`: of a call by the gateway."""
@@ -143,23 +141,14 @@ class Transcript:
 
     def reused(self, model: str, call: str) -> None:
         """An answer whose `usage` is in this transcript already is used again."""
-        line: ReusedLine = {"event": "reused", "time": _now(), "model": model, "call": call}
-        self._append(line)
+        self._append(ReusedLine(event="reused", time=_now(), model=model, call=call))
 
     def retry(self, model: str, error: str, message: str, pause: float) -> None:
-        line: RetryLine = {
-            "event": "retry",
-            "time": _now(),
-            "model": model,
-            "error": error,
-            "message": message,
-            "pause": round(pause, 3),
-        }
-        self._append(line)
+        pause = round(pause, 3)
+        self._append(RetryLine(event="retry", time=_now(), model=model, error=error, message=message, pause=pause))
 
     def grading(self, targets: Sequence[str]) -> None:
-        line: GradingLine = {"event": "grading", "time": _now(), "targets": sorted(targets)}
-        self._append(line)
+        self._append(GradingLine(event="grading", time=_now(), targets=sorted(targets)))
 
     def turn(self, played: Turn, untouched: Sequence[str] = ()) -> None:
         """`untouched`: the targets that are as the repository has them."""
@@ -177,12 +166,10 @@ class Transcript:
         self._lines.append(dump(FeedbackLine(time=_now(), feedback=feedback)))
 
     def interrupted(self, by: str, turns: int) -> None:
-        line: InterruptedLine = {"event": "interrupted", "time": _now(), "by": by, "turns": turns}
-        self._append(line)
+        self._append(InterruptedLine(event="interrupted", time=_now(), by=by, turns=turns))
 
     def end(self, result: Record) -> None:
-        line: EndLine = {"event": "end", "time": _now(), **result}
-        self._append(line)
+        self._append(EndLine(event="end", time=_now(), **result))
 
     def _append(self, line: Line) -> None:
         self._lines.append(line)

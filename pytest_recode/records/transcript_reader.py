@@ -5,7 +5,6 @@ Called in workers, in the controller, and by `pytest-recode report`. Each line t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,11 +12,10 @@ from typing import Any, Literal, cast, overload
 
 from pytest_recode.faults import UserError
 from pytest_recode.records.episode_error import ErrorRecord
-from pytest_recode.records.line_check import transcript_fault, verdict_fault
+from pytest_recode.records.line_check import checked_line
 from pytest_recode.records.record import EpisodeFacts, Record, TurnRecord, passed_but_flagged, usage
 from pytest_recode.records.results import parse_json
-from pytest_recode.records.run_directory import reading
-from pytest_recode.records.run_files import LOCAL, RunFiles
+from pytest_recode.records.run_files import LOCAL, RunFiles, content
 from pytest_recode.records.transcript import Abandoned
 from pytest_recode.records.transcript_lines import (
     FeedbackLine,
@@ -29,7 +27,7 @@ from pytest_recode.records.transcript_lines import (
     facts_of,
     record_of,
 )
-from pytest_recode.schema.stored_forms import load
+from pytest_recode.schema.stored_forms import DamagedError, load, parsed
 from pytest_recode.usage import Usage
 from pytest_recode.verdict import Verdict
 
@@ -83,14 +81,14 @@ def last_messages(path: Path, files: RunFiles = LOCAL) -> dict[str, str]:
     """The messages of the cases of the last judged turn, by case; empty if they cannot be read, because they are optional."""
     try:
         turns = list(lines_of(path, "turn", files=files))
-    except (OSError, UserError):
+        return case_messages(turns[-1]) if turns else {}
+    except (OSError, UserError, DamagedError):
         return {}
-    return case_messages(turns[-1]) if turns and not verdict_fault(turns[-1]) else {}
 
 
 def case_messages(line: TurnLine) -> dict[str, str]:
-    """The messages of the cases of a judged turn, by case. Its verdict has been checked."""
-    return {case.id: case.message for case in load(Verdict, line["verdict"]).cases}
+    """The messages of the cases of a judged turn, by case. Raises `DamagedError` for a verdict that is none: reports do not read it."""
+    return {case.id: case.message for case in load(Verdict, line.get("verdict")).cases}
 
 
 def recover(path: Path, *, outcome: str, stop: str, error: ErrorRecord | None, files: RunFiles = LOCAL) -> Record:
@@ -157,8 +155,7 @@ def lines_of(path: Path, *events: str, files: RunFiles = LOCAL) -> Iterator[Any]
 
     Raises `UserError` for a damaged line.
     """
-    for line in checked_lines(path, files.read(path), events, "restore it, or remove the transcript", only=True):
-        yield load(FeedbackLine, line) if line["event"] == "feedback" else line
+    yield from checked_lines(path, files.read(path), events, "restore it, or remove the transcript", only=True)
 
 
 def checked_lines(
@@ -173,26 +170,18 @@ def checked_lines(
         if not text.startswith(beginnings):
             continue
         try:
-            line = json.loads(text)
-            wrong = transcript_fault(line, events)
-        except (ValueError, RecursionError) as error:
-            wrong = f"{type(error).__name__}: {error}"
-        if wrong:
-            raise UserError(f"{path}, line {number}: is damaged ({wrong}): {remedy}")
-        yield line
+            yield checked_line(parsed(text), events)
+        except DamagedError as error:
+            raise UserError(f"{path}, line {number}: is damaged ({error}): {remedy}") from None
 
 
 def _lines(path: Path, files: RunFiles, *, missing: bool = False) -> list[Line]:
     """All complete lines; those of `_RESUMED` and agents' steps have the fields of their types. Raises `UserError` for other contents, and
     for a file that does not exist, unless it may be `missing`."""
-    with reading(path):
-        try:
-            data = files.read(path)
-        except FileNotFoundError:
-            if missing:
-                return []
-            raise
-    return list(checked_lines(path, data, _RESUMED, "restore it, or give another --recode-out"))
+    data = content(path, files)
+    if data is None and not missing:
+        raise UserError(f"{path}: there is no such transcript: restore it, or give another --recode-out")
+    return list(checked_lines(path, data or b"", _RESUMED, "restore it, or give another --recode-out"))
 
 
 _RESUMED = ("episode", "resumed", "usage", "turn", "end")

@@ -14,13 +14,12 @@ from typing import Any, cast
 
 from pytest_recode.episode import Feedback
 from pytest_recode.faults import UserError
-from pytest_recode.records.line_check import transcript_fault, verdict_fault
+from pytest_recode.records.line_check import checked_line
 from pytest_recode.records.record import EpisodeFacts, Record
-from pytest_recode.records.run_directory import reading
-from pytest_recode.records.run_files import LOCAL, RunFiles
+from pytest_recode.records.run_files import LOCAL, RunFiles, content
 from pytest_recode.records.transcript_lines import FeedbackLine, RetryLine, TurnLine, UsageLine, facts_of, record_of
-from pytest_recode.records.transcript_reader import checked_lines
-from pytest_recode.schema.stored_forms import load
+from pytest_recode.records.transcript_reader import case_messages, checked_lines
+from pytest_recode.schema.stored_forms import DamagedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,10 +136,9 @@ def read_episode(path: Path, files: RunFiles = LOCAL) -> PlayedEpisode:
             judged = cast("TurnLine", line)
             turns[judged["turn"]] = current.finished(judged["turn"], judged)
             current = _Current()
-        elif event == "feedback" and _is_feedback(line):
-            turn = line["turn"]
+        elif event == "feedback" and (read := _feedback(line)) is not None:
+            turn = read.feedback.turn
             if turn in turns:
-                read = load(FeedbackLine, line)
                 turns[turn] = replace(turns[turn], feedback=read.feedback, feedback_time=read.time)
         elif event == "end":
             record = record_of(line)
@@ -269,21 +267,29 @@ def _step(line: Mapping[str, Any]) -> PlayedStep:
 _PARTS = ("observation", "reflection", "planning")
 
 
-def _is_feedback(line: Mapping[str, Any]) -> bool:
-    """Whether the run wrote the line; an agent may log lines of this event, too."""
-    return not transcript_fault(line, ("feedback",))
+def _feedback(line: Mapping[str, Any]) -> FeedbackLine | None:
+    """None if the run did not write the line: an agent may log lines of this event, too."""
+    try:
+        read: FeedbackLine = checked_line(line, ("feedback",))
+        return read
+    except DamagedError:
+        return None
 
 
 def _lines(path: Path, files: RunFiles) -> Iterator[Mapping[str, Any]]:
     """The complete lines; those of `_CHECKED` have the fields of their types."""
     remedy = "restore it, or show another episode"
-    with reading(path):
-        data = files.read(path)
+    data = content(path, files)
+    if data is None:
+        raise UserError(f"{path}: there is no such transcript: show another episode")
     if b"\n" in data and not data.startswith(_START):
         raise _other_file(path)
     for number, line in enumerate(checked_lines(path, data, _CHECKED, remedy), 1):
-        if line["event"] == "turn" and (wrong := verdict_fault(line)):
-            raise UserError(f"{path}, line {number}: is damaged ({wrong}): {remedy}")
+        if line["event"] == "turn":
+            try:
+                case_messages(line)
+            except DamagedError as error:
+                raise UserError(f"{path}, line {number}: is damaged ({error}): {remedy}") from None
         yield line
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import functools
+import json
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass, replace
@@ -43,8 +44,8 @@ def _same(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredForm:
-    """What is derived from a type. `check` returns the path of the first wrong key and what it must be, or ""; `load` expects a value
-    that it accepts. `valid`: the types whose every value is valid, which need no check. `schema` allows no keys that the type does not
+    """What is derived from a type. `check` returns the path of the first wrong key and what it must be, or ""; `load` takes only a value
+    that `check` accepts. `valid`: the types whose every value is valid, which need no check. `schema` allows no keys that the type does not
     have."""
 
     check: Check
@@ -69,9 +70,24 @@ def dump(value: object) -> dict[str, Any]:
     return plain
 
 
-def load(kind: type[T], stored: Mapping[str, Any]) -> T:
-    """A dataclass from what `dump` returned, now or in an earlier version. `stored` has been checked."""
-    return cast("T", stored_form(cast("Any", kind)).load(stored))
+class DamagedError(ValueError):
+    """A stored value that is not of its type. The message names the first wrong key and what it must be."""
+
+
+def load(kind: type[T], stored: Any) -> T:
+    """A dataclass from what `dump` returned, now or in an earlier version; a TypedDict as it is. Raises `DamagedError` for any other value."""
+    form = stored_form(cast("Any", kind))
+    if wrong := form.check(stored):
+        raise DamagedError(wrong.lstrip(".: "))
+    return cast("T", form.load(stored))
+
+
+def parsed(text: bytes) -> Any:
+    """The value that a file or a line of one has as JSON. Raises `DamagedError`."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DamagedError(f"{type(error).__name__}: {error}") from None
 
 
 def view(value: object, kind: type[T]) -> T:

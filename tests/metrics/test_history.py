@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import pytest
 from pytest_recode.metrics.history import history
 from pytest_recode.metrics.reading import read
 from pytest_recode.metrics.rows import rows
-from pytest_recode.records.line_check import record_fault
+from pytest_recode.records.line_check import checked_record
+from pytest_recode.schema.stored_forms import DamagedError
 from tests.messages import assert_message
 from tests.metrics.samples import record, run
 from tests.projects import Command
@@ -109,4 +111,5 @@ def test_the_page_has_a_figure_of_runs_that_differ_in_the_run_alone(
 
 @pytest.mark.parametrize("ended", ["yesterday", "2026-13-01T00:00:00+00:00", "2026-11-03T02:14:09", 5, None])
 def test_a_record_with_another_time_is_refused(ended: object) -> None:
-    assert record_fault(record(ended=ended)).startswith(f"ended is {ended!r}" if ended is not None else "ended is null")
+    with pytest.raises(DamagedError, match=re.escape(f"ended is {'null' if ended is None else repr(ended)}:")):
+        checked_record(record(ended=ended))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pytest_recode.faults import UserError
 from pytest_recode.metrics.reading import read
-from pytest_recode.records.line_check import record_fault
+from pytest_recode.records.line_check import checked_record
 from pytest_recode.schema.field_checks import (
     DOLLARS,
     FLAG,
@@ -60,7 +60,7 @@ def changed(keys: str, value: Any) -> dict[str, Any]:
     ],
 )
 def test_what_a_run_writes_is_right(good: dict[str, Any]) -> None:
-    assert record_fault(good) == ""
+    assert checked_record(good) == good
 
 
 @pytest.mark.parametrize(

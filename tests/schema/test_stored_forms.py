@@ -37,7 +37,7 @@ from pytest_recode.schema.rules import (
     known,
     one_of,
 )
-from pytest_recode.schema.stored_forms import check_of, dump, load, schema_of, view
+from pytest_recode.schema.stored_forms import DamagedError, check_of, dump, load, parsed, schema_of, view
 from pytest_recode.usage import Usage
 from pytest_recode.verdict import Verdict
 
@@ -210,8 +210,24 @@ def test_what_an_earlier_version_did_not_store() -> None:
 )
 def test_the_wrong_key_of_a_stored_dataclass_is_named(change: dict[str, Any], words: str) -> None:
     assert check_of(Line)(STORED | change) == words
+    with pytest.raises(DamagedError) as raised:
+        load(Line, STORED | change)
+    assert str(raised.value) == words.removeprefix(".")
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(STORED | change, schema_of(Line))
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"\xff", b"[" * 100_000])
+def test_what_is_no_json_is_damaged(text: bytes) -> None:
+    with pytest.raises(DamagedError, match="Error: "):
+        parsed(text)
+
+
+@pytest.mark.parametrize("stored", [None, [], "turn", 3, {}])
+def test_nothing_but_a_stored_value_is_loaded(stored: Any) -> None:
+    for kind in (Line, Outer):
+        with pytest.raises(DamagedError):
+            load(kind, stored)
 
 
 class PartOfWhole(TypedDict):
