@@ -31,7 +31,7 @@ def _bless(arguments: argparse.Namespace) -> str:
     from pytest_recode.render.words import plural
 
     outcomes = baseline.of_run(arguments.run)
-    attempts = [each for row in outcomes.rows for task in row.tasks for each in task.attempts]
+    attempts = [each for row in outcomes.rows for task in row.tasks.values() for each in task.attempts]
     errors = sum(each.outcome == "error" for each in attempts)
     if errors == len(attempts):
         raise UserError(

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pytest_recode.schema.rules import NOT_STORED, Count, Name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snippet:
     """A ResearchCodeBench task: a block of one paper's code, measured in code lines."""
 
-    paper: str
-    name: str
-    lines: int
-    dates: Mapping[str, str] = field(default_factory=dict)  # DATES -> "2025-03-09"; unknown dates are missing
+    paper: Name
+    name: Name
+    lines: Count
+    dates: Annotated[Mapping[str, str], NOT_STORED] = field(
+        default_factory=dict
+    )  # DATES -> "2025-03-09"; unknown dates are missing
 
 
 DATES = ("arxiv_v1_date", "arxiv_date", "first_commit_date", "last_commit_date")

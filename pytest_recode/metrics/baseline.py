@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, Any
 
 from pytest_recode.faults import UserError
 from pytest_recode.metrics.attempt import Attempt, Row, Snippet
@@ -19,14 +19,22 @@ from pytest_recode.metrics.rows import rows
 from pytest_recode.metrics.run_notes import unended
 from pytest_recode.records.results import parse_json
 from pytest_recode.schema import stored_forms
-from pytest_recode.schema.rules import NOT_STORED, Count, Name, NonNegative, Number, one_of
-from pytest_recode.schema.stored_forms import check_of, dump
+from pytest_recode.schema.rules import INLINE, NOT_STORED, OPTIONAL, Count, Name, NonNegative, Number, Pairs, one_of
+from pytest_recode.schema.stored_forms import dump
 
 SCHEMA = 1
 _BLESS = "write it with `pytest-recode bless RUN -o baseline.json`"
 
-Key = tuple[str, str, str, str, bool]
-"""Format, model, policy, agent, and whether the paper was in the prompt: rows of equal keys are compared."""
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class RowKey:
+    """What identifies a row: rows of equal keys are compared. `paper`: whether it was in the prompt."""
+
+    format: Name
+    model: Name
+    policy: Name
+    agent: Name
+    paper: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +56,8 @@ class AttemptOutcome:
 class TaskOutcomes:
     """The attempts at one task, by number. `digest`: hash of its files; "": unknown."""
 
-    task: str
     digest: str
-    snippet: Snippet | None  # of ResearchCodeBench: its comparisons are by paper
+    snippet: Annotated[Snippet | None, OPTIONAL] = None  # of ResearchCodeBench: its comparisons are by paper
     attempts: tuple[AttemptOutcome, ...]
 
 
@@ -58,11 +65,11 @@ class TaskOutcomes:
 class RowOutcomes:
     """The tasks of one row, by name. `settings` must be equal in rows that are compared; `recorded` values may differ, and are named then."""
 
-    key: Key
+    key: Annotated[RowKey, INLINE]
     simulated: bool
-    settings: tuple[tuple[str, str], ...]
-    recorded: tuple[tuple[str, str], ...]
-    tasks: tuple[TaskOutcomes, ...]
+    settings: Pairs
+    recorded: Pairs
+    tasks: Mapping[str, TaskOutcomes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +80,14 @@ class Outcomes:
     rows: tuple[RowOutcomes, ...]
     notes: tuple[str, ...] = ()
     unended: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Baseline:
+    """The file of a baseline."""
+
+    schema: int = SCHEMA
+    rows: tuple[RowOutcomes, ...]
 
 
 def of_run(run: Path, *, only: Collection[str] | None = None) -> Outcomes:
@@ -100,14 +115,13 @@ def of_run(run: Path, *, only: Collection[str] | None = None) -> Outcomes:
     )
 
 
-def name(key: Key) -> str:
+def name(key: RowKey) -> str:
     """One line that identifies a row."""
-    task_format, model, policy, agent, paper = key
-    return f"{model}, {policy}, {'with' if paper else 'without'} paper, {agent} [{task_format}]"
+    return f"{key.model}, {key.policy}, {'with' if key.paper else 'without'} paper, {key.agent} [{key.format}]"
 
 
-def _key(row: Row) -> Key:
-    return (row.format, row.model, row.feedback, row.agent, row.paper)
+def _key(row: Row) -> RowKey:
+    return RowKey(format=row.format, model=row.model, policy=row.feedback, agent=row.agent, paper=row.paper)
 
 
 def _row(row: Row, attempts: Sequence[Attempt]) -> RowOutcomes:
@@ -123,18 +137,17 @@ def _row(row: Row, attempts: Sequence[Attempt]) -> RowOutcomes:
         simulated=row.simulated,
         settings=row.settings,
         recorded=tuple((fact, " + ".join(sorted(values))) for fact, values in sorted(recorded.items())),
-        tasks=tuple(_task(task, tasks[task]) for task in sorted(tasks)),
+        tasks={task: _outcomes(task, tasks[task]) for task in sorted(tasks)},
     )
 
 
-def _task(task: str, attempts: Sequence[Attempt]) -> TaskOutcomes:
+def _outcomes(task: str, attempts: Sequence[Attempt]) -> TaskOutcomes:
     digests = {attempt.digest for attempt in attempts} - {""}
     if len(digests) > 1:
         raise UserError(
             f"{task}: its attempts were played with different files: give a run that played all of them with the same"
         )
     return TaskOutcomes(
-        task=task,
         digest=next(iter(digests), ""),
         snippet=attempts[0].snippet,
         attempts=tuple(
@@ -153,34 +166,7 @@ def _task(task: str, attempts: Sequence[Attempt]) -> TaskOutcomes:
 
 def text(outcomes: Outcomes) -> str:
     """The file's text: sorted, and one line for each setting and each attempt, so that a diff shows what changed."""
-    whole = {
-        "schema": SCHEMA,
-        "rows": [
-            {
-                "format": row.key[0],
-                "model": row.key[1],
-                "policy": row.key[2],
-                "agent": row.key[3],
-                "paper": row.key[4],
-                "simulated": row.simulated,
-                "settings": dict(row.settings),
-                "recorded": dict(row.recorded),
-                "tasks": {each.task: _task_object(each) for each in row.tasks},
-            }
-            for row in outcomes.rows
-        ],
-    }
-    return _json(whole, "") + "\n"
-
-
-def _task_object(task: TaskOutcomes) -> dict[str, Any]:
-    snippet = task.snippet
-    of = {"snippet": {"paper": snippet.paper, "name": snippet.name, "lines": snippet.lines}} if snippet else {}
-    return {
-        "digest": task.digest,
-        **of,
-        "attempts": [dump(attempt) for attempt in task.attempts],
-    }
+    return _json(dump(_Baseline(rows=outcomes.rows)), "") + "\n"
 
 
 def _json(value: Any, indent: str, *, element: bool = False) -> str:
@@ -198,34 +184,6 @@ def _json(value: Any, indent: str, *, element: bool = False) -> str:
     return f"{opening}\n" + ",\n".join(rows) + f"\n{indent}{closing}"
 
 
-class _StoredSnippet(TypedDict):
-    paper: Name
-    name: Name
-    lines: Count
-
-
-class _StoredTask(TypedDict):
-    digest: str
-    snippet: NotRequired[_StoredSnippet]
-    attempts: list[AttemptOutcome]
-
-
-class _StoredRow(TypedDict):
-    format: Name
-    model: Name
-    policy: Name
-    agent: Name
-    paper: bool
-    simulated: bool
-    settings: dict[str, str]
-    recorded: dict[str, str]
-    tasks: dict[str, _StoredTask]
-
-
-class _Baseline(TypedDict):
-    rows: list[_StoredRow]
-
-
 def load(path: Path) -> Outcomes:
     """Read and check a baseline. Raises `UserError`."""
     try:
@@ -240,47 +198,31 @@ def load(path: Path) -> Outcomes:
     if type(content["schema"]) is not int or content["schema"] != SCHEMA:
         version = json.dumps(content["schema"])[:40]
         raise UserError(f"{path}: schema {version}: this version reads {SCHEMA}: {_BLESS}, or update pytest-recode")
-    if wrong := check_of(_Baseline)(content) or _doubtful(content):
-        raise UserError(
-            f"{path}: is not a baseline of schema {SCHEMA}: {wrong.removeprefix('.').lstrip(': ')}; {_BLESS}"
-        )
-    return Outcomes(source=str(path), rows=tuple(sorted(map(_loaded, content["rows"]), key=lambda row: row.key)))
+    try:
+        rows = stored_forms.load(_Baseline, content).rows
+        wrong = _doubtful(rows)
+    except stored_forms.DamagedError as error:
+        wrong = str(error)
+    if wrong:
+        raise UserError(f"{path}: is not a baseline of schema {SCHEMA}: {wrong}; {_BLESS}")
+    return Outcomes(source=str(path), rows=tuple(sorted(map(_in_order, rows), key=lambda row: row.key)))
 
 
-def _doubtful(content: Mapping[str, Any]) -> str:
+def _in_order(row: RowOutcomes) -> RowOutcomes:
+    return replace(row, tasks=dict(sorted(row.tasks.items())))
+
+
+def _doubtful(rows: Sequence[RowOutcomes]) -> str:
     """What no run can have: a row or an attempt twice, a turn that solved an episode that is not solved, or is not among its turns."""
-    rows = [_loaded(row) for row in content["rows"]]
     if twice := next((key for key, count in Counter(row.key for row in rows).items() if count > 1), None):
         return f"has two rows of {name(twice)}"
     for row in rows:
-        for task in row.tasks:
-            if len({attempt.attempt for attempt in task.attempts}) < len(task.attempts):
-                return f"has an attempt at {task.task} twice"
-            for attempt in task.attempts:
+        for task, outcomes in row.tasks.items():
+            if len({attempt.attempt for attempt in outcomes.attempts}) < len(outcomes.attempts):
+                return f"has an attempt at {task} twice"
+            for attempt in outcomes.attempts:
                 if (attempt.outcome == "solved") != (attempt.solved_turn is not None) or (
                     attempt.solved_turn or 0
                 ) > attempt.turns:
-                    return f"solved_turn of {task.task}, attempt {attempt.attempt}, does not fit its outcome and turns"
+                    return f"solved_turn of {task}, attempt {attempt.attempt}, does not fit its outcome and turns"
     return ""
-
-
-def _loaded(row: Mapping[str, Any]) -> RowOutcomes:
-    return RowOutcomes(
-        key=(row["format"], row["model"], row["policy"], row["agent"], row["paper"]),
-        simulated=row["simulated"],
-        settings=tuple(sorted(row["settings"].items())),
-        recorded=tuple(sorted(row["recorded"].items())),
-        tasks=tuple(
-            TaskOutcomes(
-                task=task,
-                digest=fields["digest"],
-                snippet=_snippet(fields.get("snippet")),
-                attempts=tuple(stored_forms.load(AttemptOutcome, one) for one in fields["attempts"]),
-            )
-            for task, fields in sorted(row["tasks"].items())
-        ),
-    )
-
-
-def _snippet(fields: Mapping[str, Any] | None) -> Snippet | None:
-    return None if fields is None else Snippet(paper=fields["paper"], name=fields["name"], lines=fields["lines"])

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from pytest_recode.faults import UserError
 from pytest_recode.metrics.attempt import Attempt, Row
-from pytest_recode.metrics.baseline import AttemptOutcome, Key, Outcomes, RowOutcomes, TaskOutcomes, name
+from pytest_recode.metrics.baseline import AttemptOutcome, Outcomes, RowKey, RowOutcomes, TaskOutcomes, name
 from pytest_recode.metrics.compare import Comparison, compare, tested
 from pytest_recode.metrics.fail_on import Condition
 from pytest_recode.metrics.gate_verdict import GateVerdict, sufficient, verdict
@@ -35,7 +35,7 @@ class RowGate:
     tell"; None for other verdicts, and if it is above MOST_TASKS.
     """
 
-    key: Key
+    key: RowKey
     simulated: bool
     verdict: GateVerdict
     compared: Comparison | None
@@ -68,8 +68,8 @@ class Gate:
     baseline: str
     conditions: tuple[Condition, ...]
     rows: tuple[RowGate, ...]
-    new: tuple[Key, ...]  # rows that the baseline lacks
-    missing: tuple[Key, ...]  # rows that only the baseline has
+    new: tuple[RowKey, ...]  # rows that the baseline lacks
+    missing: tuple[RowKey, ...]  # rows that only the baseline has
     failures: tuple[str, ...]
 
     @property
@@ -77,7 +77,7 @@ class Gate:
         return not self.failures
 
 
-def check_rows(keys: Collection[Key], baseline: Outcomes) -> None:
+def check_rows(keys: Collection[RowKey], baseline: Outcomes) -> None:
     """Raise `UserError` if the baseline has none of the rows `keys`."""
     known = [row.key for row in baseline.rows]
     if not set(keys) & set(known):
@@ -88,7 +88,7 @@ def check_rows(keys: Collection[Key], baseline: Outcomes) -> None:
         )
 
 
-def check_settings(key: Key, settings: Sequence[tuple[str, str]], baseline: Outcomes) -> None:
+def check_settings(key: RowKey, settings: Sequence[tuple[str, str]], baseline: Outcomes) -> None:
     """Raise `UserError` if the row `key` of the baseline was played with other settings, so that a difference would mean nothing.
 
     Settings that only one of the two knows are of another version, and not compared.
@@ -104,12 +104,12 @@ def check_settings(key: Key, settings: Sequence[tuple[str, str]], baseline: Outc
             )
 
 
-def check_costs(keys: Collection[Key], conditions: Sequence[Condition], baseline: Outcomes) -> None:
+def check_costs(keys: Collection[RowKey], conditions: Sequence[Condition], baseline: Outcomes) -> None:
     """Raise `UserError` if a condition needs costs that the baseline does not know."""
     if all(condition.kind != "cost" for condition in conditions):
         return
     for row in baseline.rows:
-        played = [each for task in row.tasks for each in task.attempts if each.outcome != "error"]
+        played = [each for task in row.tasks.values() for each in task.attempts if each.outcome != "error"]
         if row.key in keys and any(each.cost_usd is None for each in played):
             raise UserError(
                 f"{baseline.source}: has episodes of {name(row.key)} whose cost is unknown, so cost:+… cannot be decided: leave the"
@@ -143,7 +143,7 @@ def gate(
     rows = tuple(_row(pair, next(adjusted) if pair.compared else None, len(tested_rows)) for pair in compared)
     missing = tuple(key for key in before if key not in keys)
     without = (
-        sum(attempt.outcome == "error" for row in run.rows for task in row.tasks for attempt in task.attempts)
+        sum(attempt.outcome == "error" for row in run.rows for task in row.tasks.values() for attempt in task.attempts)
         + unplayed
     )
     return Gate(
@@ -169,15 +169,14 @@ class _Pair:
 
     def __init__(self, before: RowOutcomes, now: RowOutcomes) -> None:
         self.before, self.now = before, now
-        self.old = {each.task: each for each in before.tasks}
-        self.fresh = {each.task: each for each in now.tasks}
+        self.old, self.fresh = before.tasks, now.tasks
         common = [task for task in self.old if task in self.fresh]
         self.changed = tuple(task for task in common if _other_files(self.old[task], self.fresh[task]))
         same = [task for task in common if task not in self.changed]
         self.tasks = [task for task in same if _played(self.old[task]) and _played(self.fresh[task])]
         self.errors_before = tuple(task for task in same if not _played(self.old[task]))
-        self.first = [one for task in self.tasks for one in _attempts(now, self.fresh[task])]
-        self.second = [one for task in self.tasks for one in _attempts(before, self.old[task])]
+        self.first = [one for task in self.tasks for one in _attempts(now, task)]
+        self.second = [one for task in self.tasks for one in _attempts(before, task)]
         self.compared = compare(self.first, self.second)
 
     def means(self, value: Callable[[AttemptOutcome], Fraction | None]) -> Means | None:
@@ -256,19 +255,19 @@ def _played(task: TaskOutcomes) -> list[AttemptOutcome]:
     return [each for each in task.attempts if each.outcome != "error"]
 
 
-def _attempts(row: RowOutcomes, task: TaskOutcomes) -> list[Attempt]:
-    task_format, model, policy, agent, paper = row.key
-    of = Row(source="", model=model, agent=agent, feedback=policy, paper=paper, format=task_format)
+def _attempts(row: RowOutcomes, task: str) -> list[Attempt]:
+    key, outcomes = row.key, row.tasks[task]
+    of = Row(source="", model=key.model, agent=key.agent, feedback=key.policy, paper=key.paper, format=key.format)
     return [
         Attempt(
             row=of,
-            task=task.task,
+            task=task,
             number=outcome.attempt,
             outcome=outcome.outcome,
             solved_turn=outcome.solved_turn,
-            snippet=task.snippet,
+            snippet=outcomes.snippet,
         )
-        for outcome in _played(task)
+        for outcome in _played(outcomes)
     ]
 
 

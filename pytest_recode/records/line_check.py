@@ -23,12 +23,12 @@ from pytest_recode.records.transcript_lines import (
 )
 from pytest_recode.schema.field_checks import shown, whole_number
 from pytest_recode.schema.rules import Rule
-from pytest_recode.schema.stored_forms import load
+from pytest_recode.schema.stored_forms import load, stored_form
 
 
 def checked_record(stored: Any) -> Record:
     """A record (schema 1), whose fields do not contradict each other."""
-    record: Record = load(_RECORD, stored)
+    record: Record = _RECORD.checked(stored)
     return record
 
 
@@ -60,7 +60,7 @@ def _contradiction(record: Mapping[str, Any]) -> str:
 
 
 _CONSISTENT = Rule(check=_contradiction)
-_RECORD: Any = Annotated[Record, _CONSISTENT]
+_RECORD = stored_form(Annotated[Record, _CONSISTENT])
 _TYPES: Mapping[str, Any] = {
     "episode": EpisodeLine,
     "resumed": ResumedLine,

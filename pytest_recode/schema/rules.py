@@ -33,17 +33,20 @@ class Stored:
     """How a field is stored, if not under its name in each object.
 
     `key`: instead of the name. `inline`: the keys of its value, a dataclass, are keys of the object itself. `later`: files of earlier
-    versions lack it; then its value is `absent`, or, for `...`, the default. `omitted`: never stored.
+    versions lack it; then its value is `absent`, or, for `...`, the default. `optional`: the same, and None is stored as no key. `omitted`:
+    never stored.
     """
 
     key: str = ""
     inline: bool = False
     later: bool = False
     absent: Any = ...
+    optional: bool = False
     omitted: bool = False
 
 
 INLINE, LATER, NOT_STORED = Stored(inline=True), Stored(later=True), Stored(omitted=True)
+OPTIONAL = Stored(later=True, optional=True)
 REMEMBERED = Rule()
 """The values of a run are few: those that were valid are remembered."""
 
@@ -90,6 +93,16 @@ TextOrNull: TypeAlias = Annotated[
 """A text, stored as null if it is empty."""
 PlainValues: TypeAlias = Annotated[Mapping[str, Any], Rule(check=field_checks.PLAIN)]
 """Values of plain JSON types."""
+Pairs: TypeAlias = Annotated[
+    tuple[tuple[str, str], ...],
+    Rule(
+        check=field_checks.values_of(field_checks.TEXT, (str,)),
+        schema={"type": "object", "additionalProperties": {"type": "string"}},
+        dump=dict,
+        load=lambda stored: tuple(sorted(stored.items())),
+    ),
+]
+"""Names with their values, sorted; in JSON an object."""
 NamedFile: TypeAlias = Annotated[
     tuple[str, int],
     Rule(

@@ -54,6 +54,12 @@ class StoredForm:
     dump: Callable[[Any], Any] = _same
     load: Callable[[Any], Any] = _same
 
+    def checked(self, stored: Any) -> Any:
+        """The value of what was stored. Raises `DamagedError`."""
+        if wrong := self.check(stored):
+            raise DamagedError(wrong.lstrip(".: "))
+        return self.load(stored)
+
 
 def check_of(kind: Any) -> Check:
     return stored_form(kind).check
@@ -76,10 +82,7 @@ class DamagedError(ValueError):
 
 def load(kind: type[T], stored: Any) -> T:
     """A dataclass from what `dump` returned, now or in an earlier version; a TypedDict as it is. Raises `DamagedError` for any other value."""
-    form = stored_form(cast("Any", kind))
-    if wrong := form.check(stored):
-        raise DamagedError(wrong.lstrip(".: "))
-    return cast("T", form.load(stored))
+    return cast("T", stored_form(cast("Any", kind)).checked(stored))
 
 
 def parsed(text: bytes) -> Any:
@@ -252,7 +255,10 @@ def _form_of_object(kind: Any) -> StoredForm:
 def _dump(members: list[tuple[Field, StoredForm]], value: object) -> dict[str, Any]:
     plain: dict[str, Any] = {}
     for field, form in members:
-        stored = form.dump(getattr(value, field.name))
+        member = getattr(value, field.name)
+        if member is None and field.stored.optional:
+            continue
+        stored = form.dump(member)
         plain.update(stored if field.stored.inline else {field.key: stored})
     return plain
 

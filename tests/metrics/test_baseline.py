@@ -74,7 +74,7 @@ def test_what_is_read_is_what_was_written(blessed: Path, tmp_path: Path) -> None
     before, after = baseline.of_run(tmp_path / "run"), baseline.load(blessed)
     assert after.rows == before.rows
     only = baseline.of_run(tmp_path / "run", only={RECORDS[1]["nodeid"]})
-    assert [[task.task for task in row.tasks] for row in only.rows] == [["a"]]
+    assert [list(row.tasks) for row in only.rows] == [["a"]]
 
 
 @given(st.text(min_size=1).filter(str.strip), st.text(min_size=1).filter(str.strip))
@@ -86,11 +86,11 @@ def test_any_names_are_read_as_they_were_written(
         source="",
         rows=(
             baseline.RowOutcomes(
-                key=("directory", model, "L0", "recode", True),
+                key=baseline.RowKey(format="directory", model=model, policy="L0", agent="recode", paper=True),
                 simulated=False,
                 settings=((task, model),),
                 recorded=(),
-                tasks=(baseline.TaskOutcomes(task=task, digest="", snippet=None, attempts=()),),
+                tasks={task: baseline.TaskOutcomes(digest="", snippet=None, attempts=())},
             ),
         ),
     )

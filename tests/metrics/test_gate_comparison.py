@@ -131,7 +131,7 @@ def test_an_error_is_no_loss_and_no_verdict(compared: Compare) -> None:
 def test_several_rows_are_adjusted_together(compared: Compare) -> None:
     """One of six comparisons with p = 0.031 is no evidence; a single one is."""
     others = [each for n in range(5) for each in episodes("++++++", model=f"m{n}")]
-    one = {row.key[1]: row for row in compared([*episodes("++++++"), *others], [*episodes("------"), *others]).rows}[
+    one = {row.key.model: row for row in compared([*episodes("++++++"), *others], [*episodes("------"), *others]).rows}[
         "m"
     ]
     assert one.compared is not None
@@ -193,7 +193,7 @@ def test_other_versions_are_named_and_settings_that_one_side_does_not_know_are_n
 def test_rows_of_one_side_are_listed(compared: Compare) -> None:
     old, new = episodes("+", feedback="L2"), episodes("+", feedback="L3")
     found = compared([*episodes("+"), *old], [*episodes("+"), *new])
-    assert ([key[2] for key in found.new], [key[2] for key in found.missing]) == (["L3"], ["L2"])
+    assert ([key.policy for key in found.new], [key.policy for key in found.missing]) == (["L3"], ["L2"])
     assert found.passed
 
 

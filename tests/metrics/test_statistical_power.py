@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pytest_recode.metrics import difficulty, statistical_power
 from pytest_recode.metrics.attempt import Attempt, Row, Snippet
-from pytest_recode.metrics.baseline import AttemptOutcome, Outcomes, RowOutcomes, TaskOutcomes
+from pytest_recode.metrics.baseline import AttemptOutcome, Outcomes, RowKey, RowOutcomes, TaskOutcomes
 from pytest_recode.metrics.difficulty import ASSUMED, Difficulty, changes, gap_of, recorded
 from pytest_recode.metrics.fail_on import conditions
 from pytest_recode.metrics.gate_comparison import gate
@@ -30,7 +30,7 @@ from tests.metrics.samples import stats
 
 ERROR = 4 * math.sqrt(0.25 / statistical_power.SIMULATIONS)
 """Four standard errors of a simulated share."""
-KEY = ("directory", "m", "L0", "recode", True)
+KEY = RowKey(format="directory", model="m", policy="L0", agent="recode", paper=True)
 ROW = Row(source="run", model="m", agent="recode", feedback="L0", paper=True, format="directory")
 
 
@@ -125,9 +125,8 @@ def test_what_is_found_is_what_the_gate_calls_better(played: tuple[int, list[tup
     }
 
     def outcomes(solved: Sequence[int]) -> Outcomes:
-        its = tuple(
-            TaskOutcomes(
-                task=task,
+        its = {
+            task: TaskOutcomes(
                 digest="",
                 snippet=snippet,
                 attempts=tuple(
@@ -142,7 +141,7 @@ def test_what_is_found_is_what_the_gate_calls_better(played: tuple[int, list[tup
                 ),
             )
             for (task, snippet), many in zip(snippets.items(), solved, strict=True)
-        )
+        }
         row = RowOutcomes(key=KEY, simulated=False, settings=(), recorded=(), tasks=its)
         return Outcomes(source="s", rows=(row,))
 

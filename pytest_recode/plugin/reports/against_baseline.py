@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pytest_recode.plugin.collection.episode_names import episode_stem
 
 if TYPE_CHECKING:
-    from pytest_recode.metrics.baseline import Key, Outcomes
+    from pytest_recode.metrics.baseline import Outcomes, RowKey
     from pytest_recode.metrics.gate_comparison import Gate
     from pytest_recode.plugin.run.session import Run
     from pytest_recode.settings import Settings
@@ -43,16 +43,17 @@ def check(run: Run) -> None:
     gate_comparison.check_rows(rows.keys(), before)
     gate_comparison.check_costs(rows.keys(), conditions(run.settings.fail_on, "--recode-fail-on"), before)
     for key, own in rows.items():
-        _, _, policy, _, _ = key
-        played = setup(replace(own, **fixed(policy)))
-        gate_comparison.check_settings(key, compared_settings(played, policy, own.feedback_model), before)
+        played = setup(replace(own, **fixed(key.policy)))
+        gate_comparison.check_settings(key, compared_settings(played, key.policy, own.feedback_model), before)
 
 
-def _rows(run: Run) -> dict[Key, Settings]:
+def _rows(run: Run) -> dict[RowKey, Settings]:
     """The rows of the selected episodes, with their settings. In the controller of pytest-xdist, by their node ids."""
     played = {re.sub(r"-\d+$", "", nodeid.rpartition("[")[2].removesuffix("]")) for nodeid in run.collected.ids}
     played |= {nodeid.rpartition("[")[2].removesuffix("]") for nodeid in run.collected.ids}
-    rows: dict[Key, Settings] = {}
+    from pytest_recode.metrics.baseline import RowKey
+
+    rows: dict[RowKey, Settings] = {}
     for task_format, owns in run.collected.by_format.items():
         for own, model in [(each, model) for each in owns for model in each.models or (None,)]:
             for policy in own.feedbacks:
@@ -60,7 +61,10 @@ def _rows(run: Run) -> dict[Key, Settings]:
                 for paper in (True, False) if own.ablation else (own.paper,):
                     suffix = "-no-paper" if own.ablation and not paper else ""
                     if f"{stem}{suffix}" in played:
-                        rows[task_format, model or own.agent, policy, own.agent, paper] = own
+                        key = RowKey(
+                            format=task_format, model=model or own.agent, policy=policy, agent=own.agent, paper=paper
+                        )
+                        rows[key] = own
     return rows
 
 
