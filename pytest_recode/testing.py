@@ -1,4 +1,4 @@
-"""Functions for tests of others: `assert_equivalent` and `assert_unmodified` for hidden tests, and conformance suites for sandboxes, agents and formats."""
+"""Functions for tests of others: `assert_equivalent`, `assert_unmodified` and `call_and_return_arguments` for hidden tests, and conformance suites for sandboxes, agents and formats."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from pytest_recode.agents.agent_conformance import check_agent
 from pytest_recode.agents.command_line.program_conformance import check_command_line_agent
 from pytest_recode.formats.format_conformance import check_format
 from pytest_recode.inside.grading.equivalence import assert_equivalent
-from pytest_recode.inside.grading.unmodified import assert_unmodified
+from pytest_recode.inside.grading.unmodified import assert_unmodified, call_and_return_arguments
 from pytest_recode.sandboxes.conformance import check_sandbox
 
 __all__ = [
     "assert_equivalent",
     "assert_unmodified",
+    "call_and_return_arguments",
     "check_agent",
     "check_command_line_agent",
     "check_format",

@@ -376,6 +376,11 @@ CASES = {
         values=("first",),
         effect=lambda seen: "replay[sim/novice-L1-turn2-L0]" in (seen.root / "report.xml").read_text(),
     ),
+    "subset": Case(
+        session="chosen",
+        values=("quick",),
+        effect=lambda seen: [record["task"] for record in seen.records] == ["tiny"],
+    ),
     "shard": Case(
         session="divided",
         values=("1/2",),
@@ -415,6 +420,7 @@ PROGRAM = f"{BEGIN}ask()\nprint(sys.argv[0])\nsys.stdout.flush()\ntime.sleep(6)\
 FIRST = ("--recode-model=sim/novice", "--recode-turns=2", "--recode-feedback=L1", "--recode-out=first")
 """The run that another goes on with."""
 ALWAYS = {
+    "chosen": ("--recode-sandbox=process", "--recode-agent=noop", "--recode-feedback=none"),
     "answered": (
         "--recode-sandbox=process",
         "--recode-agent=own_agents:ONE",
@@ -544,6 +550,9 @@ def attempt(
             shutil.copytree(DATASET, pytester.path / "dataset")
         else:
             make_task(files={} if session in {"validate", "seeds"} else UNSOLVED)
+        if session == "chosen":
+            make_task(manifest="subsets: [quick]\n")
+            make_task("other")
         if session == "seeds":  # hidden tests leave a mark where they are collected
             make_task(
                 files={

@@ -55,13 +55,13 @@ class DisabledPluginOptions:
 
 
 def _offer_testing(equivalent: Equivalent) -> None:
-    """Make `from pytest_recode.testing import assert_equivalent, assert_unmodified` work, whether or not the package is
-    installed."""
+    """Make `from pytest_recode.testing import assert_equivalent` and the like work, whether or not the package is installed."""
     package, module = types.ModuleType("pytest_recode"), types.ModuleType("pytest_recode.testing")
     package.__path__ = []
     package.testing = module  # type: ignore[attr-defined]
     module.assert_equivalent = equivalent  # type: ignore[attr-defined]
     module.assert_unmodified = unmodified.unmodified_by(equivalent)  # type: ignore[attr-defined]
+    module.call_and_return_arguments = unmodified.call_and_return_arguments  # type: ignore[attr-defined]
     sys.modules["pytest_recode"], sys.modules["pytest_recode.testing"] = package, module
 
 

@@ -1,4 +1,4 @@
-"""`assert_unmodified`: calls a function and checks that the call modifies none of its arguments.
+"""Calls of functions that show what they do to their arguments: `call_and_return_arguments`, and `assert_unmodified`, a check.
 
 Runs in the graders' processes, also in the shared judge's. Called by hidden tests, by way of `pytest_recode.testing`.
 Must not call a method of a candidate's value: arguments come back as plain data (see the wire).
@@ -30,17 +30,10 @@ def unmodified_by(equivalent: Equivalent = equivalence.assert_equivalent) -> Cal
         the call: the candidate's process reports them, and nothing here can verify that. Only arguments that are plain
         data (numbers, strings, arrays, lists, dicts, sets) are compared.
         """
-        function = getattr(function, "_recode_callable", function)
-        if getattr(type(function), "_recode_opaque", False):
-            before = args, kwargs
-            answer = function._recode_link.request(
-                "call_and_return_arguments", target=function, args=args, kwargs=kwargs
-            )
-            result, after = _parts(answer, args, kwargs)
-        else:
+        before = args, kwargs
+        if not _is_candidates(function):
             before = copy.deepcopy(_plain(args)), copy.deepcopy(_plain(kwargs))
-            result = function(*args, **kwargs)
-            after = args, kwargs
+        result, *after = call_and_return_arguments(function, *args, **kwargs)
         for name, given, left in _pairs(before, after):
             try:
                 equivalent(left, given, rtol=0.0, atol=0.0, check_dtype=True)
@@ -54,12 +47,29 @@ def unmodified_by(equivalent: Equivalent = equivalence.assert_equivalent) -> Cal
 assert_unmodified = unmodified_by()
 
 
+def call_and_return_arguments(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Call a function; return its result, and the positional and the named arguments as they are after the call.
+
+    A candidate's function runs in another process, on copies of the arguments: these copies come back, and nothing here can
+    verify what the candidate's process reports.
+    """
+    if not _is_candidates(function):
+        return function(*args, **kwargs), args, kwargs
+    function = getattr(function, "_recode_callable", function)
+    answer = function._recode_link.request("call_and_return_arguments", target=function, args=args, kwargs=kwargs)
+    return _parts(answer, args, kwargs)
+
+
+def _is_candidates(function: Any) -> bool:
+    return getattr(type(getattr(function, "_recode_callable", function)), "_recode_opaque", False) is True
+
+
 def _parts(answer: Any, args: Any, kwargs: Any) -> Any:
     """The result and the arguments in a candidate's answer."""
     if type(answer) is tuple and len(answer) == 3:
         result, after, named = answer
         if type(after) is tuple and type(named) is dict and len(after) == len(args) and named.keys() == kwargs.keys():
-            return result, (after, named)
+            return result, after, named
     raise AssertionError("the candidate's process did not return the arguments of the call")
 
 

@@ -91,7 +91,7 @@ class Manifest(pytest.File):
         if task_format is None:
             raise UserError(f"{self.path}: no task format claims this file")
         owns = run.settings_for(task_format)
-        tasks = tasks_of(task_format, self.path)
+        tasks = _of_subset(tasks_of(task_format, self.path), owns[0].subset, self.path)
         self._shard_of = sharding.dealt(run, task_format, self.path, tasks)
         for task in tasks:
             self._claim(run.collected.tasks, task)
@@ -160,6 +160,13 @@ class Manifest(pytest.File):
         item = kind.from_parent(self, name=name, nodeid=f"{self.nodeid}::{name}", **facts)
         item.shard = self._shard_of(item.task, facts.get("attempt", 1))
         return item
+
+
+def _of_subset(tasks: Sequence[Task], subset: str | None, manifest: Path) -> Sequence[Task]:
+    """The tasks of a subset, and those that cannot be read: what they belong to is unknown."""
+    if subset is None:
+        return tasks
+    return [task for task in tasks if task.fault or subset in task.subsets]
 
 
 def _limited(task: Task, settings: Settings) -> Task:
