@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -32,31 +31,28 @@ Write = Callable[[str], None]
 Read = Callable[[str], str]
 
 
-def dialogue(request: FeedbackRequest, write: Write, read: Read, *, stored: Path, width: int, first: bool) -> Words:
+def dialogue(request: FeedbackRequest, write: Write, read: Read, *, stored: Path, first: bool) -> Words:
     """Ask for the fields of a request. `read` shows its prompt and returns a line, or raises `EOFError` at the end of the input.
-    `stored`: a file for the answers so far; `width`: of the terminal, in characters; `first`: this is the first request of the run.
+    `stored`: a file for the answers so far; `first`: this is the first request of the run.
 
     Raises `UserError` if the input ends, because there is then no feedback.
     """
     words: dict[str, Mapping[str, str]] = dict(_restored(stored, request))
 
-    def write_wrapped(text: str) -> None:
-        write("\n".join(_folded(line, width) for line in text.split("\n")))
-
     write(f"\n{'=' * 20} {request.title} {'=' * 20}\ntask: {request.task}")
-    write_wrapped(request.verdict)
+    write(request.verdict)
     write(f"\n{request.difference}\n")
-    write_wrapped(HELP)
+    write(HELP)
     if first:
-        write_wrapped("\n".join([CATEGORIES, *(f"  {name}  {meaning}" for name, meaning in MEANINGS.items())]))
+        write("\n".join([CATEGORIES, *(f"  {name}  {meaning}" for name, meaning in MEANINGS.items())]))
     try:
         for number, item in enumerate(request.drafts, 1):
             head = f"\nInterface: {item.interface} ({number} of {len(request.drafts)})"
             if item.interface in words:
-                write_wrapped(f"{head}: answered before the run was interrupted")
+                write(f"{head}: answered before the run was interrupted")
                 continue
-            write_wrapped(head)
-            words[item.interface] = _fields(request, item, write_wrapped, write, read)
+            write(head)
+            words[item.interface] = _fields(request, item, write, read)
             _store(stored, request, words)
     except EOFError:
         raise UserError(
@@ -67,14 +63,12 @@ def dialogue(request: FeedbackRequest, write: Write, read: Read, *, stored: Path
     return words
 
 
-def _fields(
-    request: FeedbackRequest, item: FeedbackItem, write_wrapped: Write, write: Write, read: Read
-) -> dict[str, str]:
+def _fields(request: FeedbackRequest, item: FeedbackItem, write: Write, read: Read) -> dict[str, str]:
     words: dict[str, str] = {}
     for field in request.fields:
         draft = cut(getattr(item, field), MOST_DRAFT)
         if field != "category":  # on separate lines: a long prompt is not visible while typing
-            (write if field == "correction" else write_wrapped)(f"draft of the {field}: {draft or '(none)'}")
+            write(f"draft of the {field}: {draft or '(none)'}")
         while text := _text(field, draft, read):
             words.pop(field, None)
             problem = request.check(field, text)
@@ -84,7 +78,7 @@ def _fields(
                 if not lost:
                     break
                 problem = f"{lost}: write it differently, or accept it with an empty line"
-            write_wrapped(f"  {problem}")
+            write(f"  {problem}")
     return words
 
 
@@ -100,21 +94,6 @@ def _text(field: str, draft: str, read: Read) -> str:
         lines.append(line)
         line = read("  ... ")
     return "\n".join(lines)
-
-
-def _folded(line: str, width: int) -> str:
-    """Wrap a line between words to the terminal's width, with the indentation of its start."""
-    if len(line) <= width:
-        return line
-    indent = line[: len(line) - len(line.lstrip())]
-    return textwrap.fill(
-        line,
-        max(width, 20),
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-        drop_whitespace=True,
-    )
 
 
 def _restored(stored: Path, request: FeedbackRequest) -> Words:

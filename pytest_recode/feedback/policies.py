@@ -11,8 +11,8 @@ from pytest_recode.faults import UserError
 from pytest_recode.feedback import PolicyKind
 from pytest_recode.verdict import Outcome
 
-LOWEST, HIGHEST = 0, 4
-MOST_PATIENCE = 1000
+LEVELS = range(5)
+PATIENCE = range(1, 1001)
 
 
 def parse(spec: str, kind: PolicyKind) -> Policy:
@@ -69,63 +69,54 @@ class _Adaptive:
         return min(self.most, level)
 
 
-def _fixed(level: int) -> PolicyKind:
+def _fixed(policy: str, level: int | None) -> PolicyKind:
     def make(options: dict[str, str]) -> Policy:
-        _known(f"L{level}", options)
+        _numbers(policy, options)
         return _Fixed(level)
 
     return PolicyKind(make=make, concurrent=True)
 
 
 def _escalate(options: dict[str, str]) -> Policy:
-    _known("escalate", options, "start", "max", "patience")
-    start, most = _range("escalate", options)
-    patience = _whole("escalate", options, "patience", 1, 1, MOST_PATIENCE)
+    start, most, patience = _numbers("escalate", options, start=(0, LEVELS), max=(4, LEVELS), patience=(1, PATIENCE))
     return _Fixed(start) if start == most else _Escalate(start, most, patience)
 
 
 def _adaptive(options: dict[str, str]) -> Policy:
-    _known("adaptive", options, "start", "max")
-    start, most = _range("adaptive", options)
+    start, most = _numbers("adaptive", options, start=(0, LEVELS), max=(4, LEVELS))
     return _Fixed(start) if start == most else _Adaptive(start, most)
-
-
-def _none(options: dict[str, str]) -> Policy:
-    _known("none", options)
-    return _Fixed(None)
 
 
 def _passed(turn: Turn) -> frozenset[str]:
     return frozenset(case.id for case in turn.verdict.cases if case.outcome is Outcome.PASSED)
 
 
-def _known(policy: str, options: Mapping[str, str], *names: str) -> None:
+def _numbers(policy: str, options: Mapping[str, str], **known: tuple[int, range]) -> list[int]:
+    """The numbers of the `known` options, of which each has a default and a range. Raises `UserError`."""
     for key in options:
-        if key not in names:
-            choices = f"its options are {', '.join(names)}" if names else "it has none; write only the name"
+        if key not in known:
+            choices = f"its options are {', '.join(known)}" if known else "it has none; write only the name"
             raise UserError(f"feedback policy '{policy}': unknown option '{key}'; {choices}")
-
-
-def _range(policy: str, options: Mapping[str, str]) -> tuple[int, int]:
-    start = _whole(policy, options, "start", LOWEST, LOWEST, HIGHEST)
-    most = _whole(policy, options, "max", HIGHEST, LOWEST, HIGHEST)
-    if start > most:
+    numbers = [
+        _number(policy, key, options[key], values) if key in options else default
+        for key, (default, values) in known.items()
+    ]
+    if known and numbers[0] > numbers[1]:
         raise UserError(
-            f"feedback policy '{policy}': start={start} is above max={most}; give a start that is not above max"
+            f"feedback policy '{policy}': start={numbers[0]} is above max={numbers[1]}; give a start that is not above max"
         )
-    return start, most
+    return numbers
 
 
-def _whole(policy: str, options: Mapping[str, str], key: str, default: int, least: int, most: int) -> int:
-    text = options.get(key, str(default))
-    digits = text.removeprefix("L") if most == HIGHEST else text
-    if digits.isascii() and digits.isdecimal() and len(digits) < 10 and least <= int(digits) <= most:
+def _number(policy: str, key: str, text: str, values: range) -> int:
+    digits = text.removeprefix("L") if values is LEVELS else text
+    if digits.isascii() and digits.isdecimal() and len(digits) < 10 and int(digits) in values:
         return int(digits)
-    what = f"a level, {least} to {most}" if most == HIGHEST else f"a whole number from {least} to {most}"
-    raise UserError(f"feedback policy '{policy}': {key} must be {what}, not '{text}'")
+    what = "a level," if values is LEVELS else "a whole number from"
+    raise UserError(f"feedback policy '{policy}': {key} must be {what} {values[0]} to {values[-1]}, not '{text}'")
 
 
-L0, L1, L2, L3, L4 = (_fixed(level) for level in range(LOWEST, HIGHEST + 1))
+L0, L1, L2, L3, L4 = (_fixed(f"L{level}", level) for level in LEVELS)
 ESCALATE = PolicyKind(make=_escalate, concurrent=True)
 ADAPTIVE = PolicyKind(make=_adaptive, concurrent=True)
-NONE = PolicyKind(make=_none, concurrent=True)
+NONE = _fixed("none", None)

@@ -42,7 +42,7 @@ def asked(request: FeedbackRequest, kept: Path, *typed: str) -> tuple[Words | No
             raise KeyboardInterrupt from None
 
     try:
-        return dialogue(request, shown.append, read, stored=kept, width=80, first=True), "\n".join(shown)
+        return dialogue(request, shown.append, read, stored=kept, first=True), "\n".join(shown)
     except KeyboardInterrupt:
         return None, "\n".join(shown)
 

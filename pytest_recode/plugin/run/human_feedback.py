@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,8 +29,7 @@ def ask(who: str, config: pytest.Config, out: Path) -> Ask | None:
             config.stash[ASKED] = True
             draft = out / "feedback" / f"{request.name}.said.json"
             with terminal.uncaptured(config):
-                width = shutil.get_terminal_size().columns
-                return dialogue(request, write=print, read=input, stored=draft, width=width, first=first)
+                return dialogue(request, write=print, read=input, stored=draft, first=first)
 
         return in_terminal
     if who == "files":
