@@ -9,54 +9,43 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import dedent
-from typing import Any
 
 from pytest_recode.feedback.json_answers import Key, Record, Records, list_of
 from pytest_recode.feedback.levels import cut
-from pytest_recode.feedback.model_answers import CATEGORIES, WORDS, words_only
+from pytest_recode.feedback.model_answers import CATEGORIES, STYLE, WORDS, Style, words_only
 from pytest_recode.program import source
 
 MOST_WORDS = 4_000
 MOST_CODE = 60_000
 
 
-def schema(names: Sequence[str], *, corrections: bool = False) -> Mapping[str, Any]:
-    """JSON schema of the answer, on these interfaces. `corrections`: whether the model writes them."""
-    return list_of(
-        "feedbacks",
-        interface={"type": "string", "enum": list(names)},
-        category={"type": "string", "enum": list(CATEGORIES)},
-        **{name: {"type": "string"} for name in (*WORDS, *(("correction",) if corrections else ()))},
-        caused_by={"type": "string", "enum": ["", *names]},
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """What an answer must and may contain. Each of the `failing` interfaces needs a record; `others` may have some.
 
-    `may_have_code`: text fields in which code is allowed. `wrong`: returns what the audit finds in the text of a field, or "".
-    `corrections`: whether the model writes them; otherwise they are derived. `one_block`: all corrections are of the same piece of code,
-    so that one is enough.
+    `wrong`: returns what the audit finds in the text of a field, or "". `one_block`: all corrections are of the same piece of code, so that
+    one is enough.
     """
 
     failing: tuple[str, ...]
     others: tuple[str, ...] = ()
-    may_have_code: frozenset[str] = frozenset()
+    style: Style = STYLE
     wrong: Callable[[str, str], str] = lambda _field, _words: ""
-    corrections: bool = False
     one_block: bool = False
 
     @property
     def records(self) -> Records:
         """For the answers by these rules."""
-        return Records(
-            schema=schema((*self.failing, *self.others), corrections=self.corrections),
-            key="interface",
-            needed=self.failing,
-            check=self._checked,
-            review=self._reviewed,
+        names = (*self.failing, *self.others)
+        texts = (*WORDS, "correction") if self.style.corrections else WORDS
+        schema = list_of(
+            "feedbacks",
+            interface={"type": "string", "enum": list(names)},
+            category={"type": "string", "enum": list(CATEGORIES)},
+            **{name: {"type": "string"} for name in texts},
+            caused_by={"type": "string", "enum": ["", *names]},
         )
+        return Records(schema=schema, key="interface", needed=self.failing, check=self._checked, review=self._reviewed)
 
     def uncorrected(self, records: Mapping[Key, Sequence[Record]]) -> list[str]:
         """Failing interfaces with records that say neither what the right code is nor that the fault is elsewhere."""
@@ -73,11 +62,11 @@ class Rules:
         needed = WORDS[:1] if fields["caused_by"] else WORDS
         for name in WORDS:
             fields[name] = bounded(fields[name])
-            if name in needed and not (fields[name] if name in self.may_have_code else words_only(fields[name])):
+            if name in needed and not (fields[name] if name in self.style.may_have_code else words_only(fields[name])):
                 return None, [f"has a record whose {name} has no words"]
             if what := self.wrong(name, fields[name]):
                 problems.append(f"has a record whose {name} {what}")
-        if self.corrections:
+        if self.style.corrections:
             fields["correction"] = dedent(fields["correction"]).encode(errors="replace").decode()
             if what := _fault(fields["correction"]):
                 problems.append(f"has a record whose correction {what}")
@@ -85,21 +74,23 @@ class Rules:
         return fields, problems
 
     def _reviewed(self, records: dict[Key, list[Record]]) -> Iterator[tuple[Key, str]]:
-        """Remove records whose cause leads back to them, or is an interface of which nothing is said."""
-        causes = {name: one["caused_by"] for name, its in records.items() for one in its if one["caused_by"]}
-        wrong = {}
-        for name, cause in causes.items():
-            if goes_round(name, causes):
-                wrong[name] = "has a record whose caused_by leads back to it"
-            elif cause in self.others and cause not in records:
-                wrong[name] = f"has a record whose caused_by is {cause}, of which there is no record"
-        yield from wrong.items()
-        for name in wrong:
+        """Remove records whose cause is unfounded."""
+        for name, cause in unfounded(records, self.failing).items():
+            yield name, f"has a record whose caused_by is {cause}, of whose own fault there is no record"
             records[name] = [one for one in records[name] if not one["caused_by"]]
             if not records[name]:
                 del records[name]
-        if self.corrections:
+        if self.style.corrections:
             yield from ((name, "has no correction") for name in self.uncorrected(records))
+
+
+def unfounded(records: Mapping[Key, Sequence[Record]], failing: Sequence[str]) -> dict[Key, str]:
+    """Causes of which no record says what their own fault is, by interface. A failing one without a record has a derived item."""
+    known = set(failing) - records.keys() | {
+        name for name, its in records.items() if not all(one["caused_by"] for one in its)
+    }
+    causes = {name: one["caused_by"] for name, its in records.items() for one in its if one["caused_by"]}
+    return {name: cause for name, cause in causes.items() if cause == name or cause not in known}
 
 
 def bounded(words: str) -> str:
@@ -113,13 +104,3 @@ def _fault(code: str) -> str:
     parsed = source.parse(code.encode())
     empty = bool(code.strip()) and parsed.tree is not None and not parsed.tree.body
     return "holds comments and no code" if empty else parsed.problem
-
-
-def goes_round(name: Key, causes: Mapping[Key, str]) -> bool:
-    """Whether the causes lead from `name` back to it. An interface that only leads to such a cycle keeps its cause."""
-    at = name
-    for _ in causes:
-        at = causes.get(at, "")
-        if at == name:
-            return True
-    return False

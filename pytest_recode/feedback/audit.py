@@ -8,16 +8,16 @@ they are code of level L4, at which the reference may be shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
+from types import MappingProxyType
 from typing import Any
 
 from pytest_recode.episode import Audit, FeedbackItem
-from pytest_recode.feedback.hidden_names import named, names_of
 from pytest_recode.feedback.leaks import Repeated, Secret, Span, repeated, secret, tokenised, words_of
-from pytest_recode.feedback.model_answers import WORDS, Style, words_only
+from pytest_recode.feedback.model_answers import STYLE, WORDS, Style, words_only
 from pytest_recode.feedback.symptoms import PHRASES
 from pytest_recode.task import Files, Oracle, Parts
 
@@ -31,7 +31,9 @@ REFERENCE, TESTS, TEST_NAME, NO_LANGUAGE = (
     "holds characters that are no language",
 )
 """Problems of a text, as predicates: the field's name is the subject."""
-CATEGORY = "names the category of the fault"
+
+_TEST = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(test\w*)", re.MULTILINE | re.IGNORECASE)
+_WORD = re.compile(r"[a-z0-9]+|[A-Z][a-z0-9]*")
 
 # Sequences that no sentence has. Chinese and Japanese separate sentences only by their own stops.
 _UNBROKEN = re.compile(r"[^\s\u2026\u3000-\u301f\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f]{120,}")
@@ -52,32 +54,35 @@ _UNSEEN = re.compile(
     "|[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e01ef]"
 )
-_CATEGORY = re.compile(
-    r"[(\[]?\b(?:error |fault )?(?:categor(?:y|ies)|type)\b\s*(?:is|:|=)?\s*[`'\"*_]*T[0-4]\b[`'\"*_]*[)\]]?",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Secrets:
-    """What the text of a task's feedback must not repeat, and what its agents may know."""
+    """What the text of a task's feedback must not repeat: what the instruction, the paper and the repository have is in none of it."""
 
     reference: Secret  # and other hidden files, which repeat the solution
     tests: Secret
     names: frozenset[str]  # of the hidden tests
-    brief: tuple[Sequence[str], ...]  # tokens of each text
+    known: frozenset[str]  # the tokens that an agent may know
 
 
 def secrets(parts: Parts, oracle: Oracle) -> Secrets:
     tests, beside = hidden_files(parts, oracle)
-    reference = dict.fromkeys(chain(texts(parts.reference).values(), texts(beside).values()))  # search each copy once
-    repo = texts(parts.repo).values()
+    brief = [parts.instruction, parts.paper or "", " ".join(PHRASES), *texts(parts.repo).values()]
+    known = [words_of(text) for text in brief]
     return Secrets(
-        reference=secret(reference),
-        tests=secret(texts(tests).values()),
-        names=names_of(texts({path: data for path, data in tests.items() if path.endswith(".py")}).values()),
-        brief=tuple(map(words_of, (parts.instruction, parts.paper or "", " ".join(PHRASES), *repo))),
+        reference=secret(dict.fromkeys(chain(texts(parts.reference).values(), texts(beside).values())), known),
+        tests=secret(texts(tests).values(), known),
+        names=frozenset(_names(texts({path: data for path, data in tests.items() if path.endswith(".py")}).values())),
+        known=frozenset(chain(*known)),
     )
+
+
+def _names(tests: Iterable[str]) -> Iterator[str]:
+    """The folded names of the test functions, each of several words: every sentence may have the word `test`."""
+    for name in chain(*map(_TEST.findall, tests)):
+        if len(_WORD.findall(name)) > 1:
+            yield from words_of(name)
 
 
 def secrets_of(parts: Parts, oracle: Oracle) -> Callable[[], Secrets]:
@@ -100,82 +105,85 @@ def audited(
     items: Sequence[FeedbackItem],
     hidden: Secrets,
     candidate: Files,
-    style: Style = Style(),  # noqa: B008  a frozen value
+    style: Style = STYLE,
 ) -> tuple[tuple[FeedbackItem, ...], Audit]:
     """The items with leaking passages cut, and the measurements for all their text, at whatever level it is shown.
 
-    A model's text is measured with its code, which is then removed where `style` allows none.
-
-    Passages that `style` allows are measured but not cut: code of the reference in fields that may have code, and in these fields also
-    text of the hidden tests if the run shows their output.
+    A model's text is measured with its code, which is then removed where `style` allows none. Passages that `style` allows are measured
+    but not cut: code of the reference in fields that may have code, and in these fields also text of the hidden tests if the run shows
+    their output.
     """
-    known = _known(hidden, candidate)
+    leaks_in = _examiner(hidden, candidate)
     shown = []
-    total = cut = no_text = reference_tokens = tests_tokens = reference_run = tests_run = 0
+    measured: list[_Leaks] = []
+    cut = 0
     for item in items:
         fields: dict[str, Any] = {}
         for name in WORDS:
-            words = visible(getattr(item, name))
-            leaks = _leaks(words, hidden, known)
-            spans = leaks.spans(name, style)
-            without_code = (
-                words_only(words) if item.authors.get(name) == "model" and name not in style.may_have_code else words
-            )
-            if without_code == words:
-                fields[name] = _without(words, spans)
-            else:  # what is left may be another passage
-                fields[name] = _without(without_code, _leaks(without_code, hidden, known).spans(name, style))
-            total += len(tokenised(words))
+            leaks = leaks_in(getattr(item, name))
+            spans = _joined([span for _, span in leaks.to_cut(name, style)])
+            fields[name] = _without(leaks.text, spans)
+            if item.authors.get(name) == "model" and name not in style.may_have_code:
+                fields[name] = words_only(fields[name])
             cut += len(spans)
-            no_text += len([what for what, _ in leaks.problems if what == NO_LANGUAGE])
-            reference_tokens += _tokens(leaks.reference)
-            tests_tokens += _tokens(leaks.tests)
-            reference_run = max(reference_run, leaks.reference.longest)
-            tests_run = max(tests_run, leaks.tests.longest)
+            measured.append(leaks)
         shown.append(replace(item, **fields))
+    total = sum(len(tokenised(leaks.text)) for leaks in measured)
     return tuple(shown), Audit(
-        reference_run=reference_run,
-        reference_share=_share(reference_tokens, total),
-        tests_run=tests_run,
-        tests_share=_share(tests_tokens, total),
+        reference_run=max((leaks.reference.longest for leaks in measured), default=0),
+        reference_share=_share((leaks.reference for leaks in measured), total),
+        tests_run=max((leaks.tests.longest for leaks in measured), default=0),
+        tests_share=_share((leaks.tests for leaks in measured), total),
         cut=cut,
-        encoded=no_text,
+        encoded=sum(what == NO_LANGUAGE for leaks in measured for what, _ in leaks.problems),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Leaks:
-    """What one field repeats, and its passages that are a problem, each with the reason."""
+    """What a visible text repeats, and its passages that are a problem, each with the reason."""
 
+    text: str
     reference: Repeated
     tests: Repeated
     problems: Sequence[tuple[str, Span]]
 
-    def spans(self, field: str, style: Style) -> list[Span]:
-        """The passages to cut from the field."""
+    def to_cut(self, field: str, style: Style) -> list[tuple[str, Span]]:
+        """The problems that `style` does not allow in the field."""
         allowed = {REFERENCE, *((TESTS, TEST_NAME) if style.test_output else ())}
         free = allowed if field in style.may_have_code else ()
-        return _joined([span for what, span in self.problems if what not in free])
+        return [(what, span) for what, span in self.problems if what not in free]
 
 
-def _leaks(words: str, hidden: Secrets, known: Sequence[Sequence[str]]) -> _Leaks:
-    reference, tests = repeated(words, hidden.reference, known), repeated(words, hidden.tests, known)
-    spans: dict[str, Iterable[Span]] = {
-        REFERENCE: reference.spans,
-        TESTS: tests.spans,
-        TEST_NAME: named(words, hidden.names, known),
-        NO_LANGUAGE: _joined([*no_language(words, known)]),
-        CATEGORY: (Span(match.start(), match.end(), 1) for match in _CATEGORY.finditer(words)),
-    }
-    problems = [(what, span) for what, its in spans.items() for span in its]
-    return _Leaks(reference=reference, tests=tests, problems=problems)
+def _examiner(hidden: Secrets, candidate: Files = MappingProxyType({})) -> Callable[[str], _Leaks]:
+    """A function that examines a text for an agent who knows the brief and its own `candidate`."""
+    own = [words_of(text) for text in texts(candidate).values()]
+    known = hidden.known.union(*own)
+
+    def examine(words: str) -> _Leaks:
+        text = visible(words)
+        reference, tests = repeated(text, hidden.reference, own), repeated(text, hidden.tests, own)
+        spans: dict[str, Iterable[Span]] = {
+            REFERENCE: reference.spans,
+            TESTS: tests.spans,
+            TEST_NAME: _named(text, hidden.names - known),
+            NO_LANGUAGE: _joined([*no_language(text, known)]),
+        }
+        problems = [(what, span) for what, its in spans.items() for span in its]
+        return _Leaks(text=text, reference=reference, tests=tests, problems=problems)
+
+    return examine
 
 
-def no_language(text: str, known: Sequence[Sequence[str]]) -> Iterator[Span]:
+def _named(text: str, names: Set[str]) -> Iterator[Span]:
+    return (Span(token.start, token.end, 1) for token in tokenised(text) if token.text in names)
+
+
+def no_language(text: str, known: Set[str]) -> Iterator[Span]:
     """Sequences of characters that are longer than any word, formula or address, or neither words nor names, unless the agent knows them."""
     for match in _MIXED.finditer(text):
         short = len(match[0]) < PIECE * len(_PIECES.findall(match[0]))
-        if short and not any(match[0].casefold() in tokens for tokens in known):
+        if short and match[0].casefold() not in known:
             yield Span(match.start(), match.end(), 1)
     for match in _UNBROKEN.finditer(text):
         yield Span(match.start(), match.end(), 1)
@@ -191,49 +199,34 @@ class CutPassage:
     reasons: tuple[str, ...]
 
 
-def cuts(
-    items: Sequence[FeedbackItem],
-    hidden: Secrets,
-    candidate: Files,
-    style: Style = Style(),  # noqa: B008  a frozen value
-) -> tuple[CutPassage, ...]:
+def cuts(items: Sequence[FeedbackItem], hidden: Secrets, candidate: Files) -> tuple[CutPassage, ...]:
     """The passages that `audited` cuts from these items, for the task's author."""
-    known = _known(hidden, candidate)
+    leaks_in = _examiner(hidden, candidate)
     passages = []
     for item in items:
         for name in WORDS:
-            words = visible(getattr(item, name))
-            leaks = _leaks(words, hidden, known)
-            for span in leaks.spans(name, style):
-                reasons = [what for what, each in leaks.problems if _overlap(span, each)]
+            leaks = leaks_in(getattr(item, name))
+            for span in _joined([each for _, each in leaks.problems]):
+                reasons = [what for what, its in leaks.problems if its.start < span.end and span.start < its.end]
                 passages.append(
                     CutPassage(
                         interface=item.interface,
                         field=name,
-                        passage=words[span.start : span.end],
+                        passage=leaks.text[span.start : span.end],
                         reasons=tuple(dict.fromkeys(reasons)),
                     )
                 )
     return tuple(passages)
 
 
-def _overlap(one: Span, other: Span) -> bool:
-    return one.start < other.end and other.start < one.end
-
-
-def _known(hidden: Secrets, candidate: Files) -> Sequence[Sequence[str]]:
-    return (*hidden.brief, *map(words_of, texts(candidate).values()))
-
-
-def faults(hidden: Secrets, candidate: Files) -> Callable[[str], tuple[str, ...]]:
-    """A function that returns the reasons for which a text would be cut, as predicates."""
-    known = _known(hidden, candidate)
-
-    def reasons(words: str) -> tuple[str, ...]:
-        problems = _leaks(visible(words), hidden, known).problems
-        return tuple(dict.fromkeys(what for what, _ in problems if what != CATEGORY))
-
-    return reasons
+def faults(
+    hidden: Secrets,
+    candidate: Files,
+    style: Style = STYLE,
+) -> Callable[[str, str], str]:
+    """A function that returns why a text would be cut in a field, as a predicate, or ""."""
+    leaks_in = _examiner(hidden, candidate)
+    return lambda field, words: next((what for what, _ in leaks_in(words).to_cut(field, style)), "")
 
 
 def leaks_of(parts: Parts) -> tuple[str, ...]:
@@ -242,23 +235,26 @@ def leaks_of(parts: Parts) -> tuple[str, ...]:
     Corrections are code of the reference, so nothing is cut there.
     """
     hidden = secrets(parts, Oracle())  # only task directories have that file, and they name no test file
-    lines = []
-    for interface, fields in (parts.feedback or {}).items():
-        for name in WORDS:
-            words = visible(fields.get(name, ""))
-            for what, span in _leaks(words, hidden, hidden.brief).problems:
-                if what != CATEGORY:
-                    passage = _on_one_line(words, span)
-                    lines.append(f"feedback.yaml: {interface}.{name} {what}, which will be cut: {passage!r}")
-        correction = fields.get("correction", "")
-        for span in named(correction, hidden.names):
-            passage = _on_one_line(correction, span)
-            lines.append(f"feedback.yaml: {interface}.correction {TEST_NAME}: {passage!r}; write it without the name")
-    return tuple(lines)
+    items = [FeedbackItem(interface=name, **_fields(fields)) for name, fields in (parts.feedback or {}).items()]
+    return (
+        *(
+            f"feedback.yaml: {cut.interface}.{cut.field} {' and '.join(cut.reasons)}, which will be cut: {_on_one_line(cut.passage)!r}"
+            for cut in cuts(items, hidden, {})
+        ),
+        *(
+            f"feedback.yaml: {item.interface}.correction {TEST_NAME}: {item.correction[span.start : span.end]!r}; write it without the name"
+            for item in items
+            for span in _named(item.correction, hidden.names)
+        ),
+    )
 
 
-def _on_one_line(text: str, span: Span) -> str:
-    return " ".join(text[span.start : span.end].split())
+def _fields(words: Mapping[str, str]) -> dict[str, Any]:
+    return {name: words.get(name, "") for name in (*WORDS, "correction")}
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def visible(words: str) -> str:
@@ -282,12 +278,9 @@ def _without(words: str, spans: Sequence[Span]) -> str:
     return words
 
 
-def _tokens(repetition: Repeated) -> int:
-    return sum(span.tokens for span in repetition.spans)
-
-
-def _share(part: int, total: int) -> float:
-    return round(part / total, 4) if total else 0.0
+def _share(repetitions: Iterable[Repeated], total: int) -> float:
+    tokens = sum(span.tokens for repetition in repetitions for span in repetition.spans)
+    return round(tokens / total, 4) if total else 0.0
 
 
 def texts(files: Files) -> dict[str, str]:

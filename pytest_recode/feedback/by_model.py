@@ -18,19 +18,19 @@ from typing import Any
 from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
 from pytest_recode.feedback import prompts
 from pytest_recode.feedback.answers import Rules
-from pytest_recode.feedback.audit import TEST_NAME, TESTS, faults, secrets_of
+from pytest_recode.feedback.audit import faults, secrets_of
 from pytest_recode.feedback.conversation import ConversationResult, converse, with_correction
 from pytest_recode.feedback.creation import on_the_same, recut, written
 from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.json_answers import Key, Record
-from pytest_recode.feedback.model_answers import WITHOUT_REFERENCE, Style
-from pytest_recode.feedback.model_prompt import Lengths, Refusals, longest_lengths, prompt, sections, sound
+from pytest_recode.feedback.model_answers import STYLE, WITHOUT_REFERENCE, Style
+from pytest_recode.feedback.model_prompt import Refusals, prompt, sections, shortenable, sound
 from pytest_recode.feedback.without_reference import without_reference
 from pytest_recode.models import Message, Model
 from pytest_recode.task import Parts, Task
 
 
-def by_model(model: Model, task: Task, parts: Parts, style: Style = Style()) -> Researcher:  # noqa: B008  a frozen value
+def by_model(model: Model, task: Task, parts: Parts, style: Style = STYLE) -> Researcher:
     """The researcher that calls `model` for every failed turn from level L1 on; at L0 there is nothing to write.
 
     What is wrong with the first answer goes back once; what is then still missing is derived. `ModelError` and `BudgetSpent` pass
@@ -50,7 +50,7 @@ def by_model(model: Model, task: Task, parts: Parts, style: Style = Style()) -> 
         if style.writer == WITHOUT_REFERENCE:
             result = without_reference(model, task, parts, turn, derived, style, refusals)
         else:
-            result = _ask(model, task, parts, turn, derived, style, faults(hidden(), turn.targets), refusals)
+            result = _ask(model, task, parts, turn, derived, style, faults(hidden(), turn.targets, style), refusals)
         feedback = written(task, hidden(), turn, level, result.items, "model" if result.by_model else "derived", style)
         version = [prompts.VERSION]
         version += [f"({style.writer})"] if style.writer == WITHOUT_REFERENCE else []
@@ -67,36 +67,26 @@ def _ask(
     turn: Turn,
     derived: tuple[FeedbackItem, ...],
     style: Style,
-    faulty: Callable[[str], tuple[str, ...]],
+    wrong: Callable[[str, str], str],
     refusals: Refusals,
 ) -> ConversationResult:
     failing = tuple(item.interface for item in derived)
     others = sound(turn.verdict) if style.scope == "all" else ()
 
-    def wrong(field: str, words: str) -> str:
-        free = field in style.may_have_code
-        faults_of_it = (
-            what
-            for what in faulty(words)
-            if not free or (what.startswith((TESTS, TEST_NAME)) and not style.test_output)
-        )
-        return next(faults_of_it, "")
-
     rules = Rules(
         failing=failing,
         others=others,
-        may_have_code=style.may_have_code,
+        style=style,
         wrong=wrong,
-        corrections=style.corrections,
         one_block=parts.slot is not None,
     )
     records = rules.records
 
-    def ask(most: Lengths) -> list[Message]:
+    def ask(most: int) -> list[Message]:
         return prompt(task, parts, turn.targets, turn.verdict, style, most)
 
-    longest = longest_lengths(sections(task, parts, turn.targets, turn.verdict, style))
-    calls = converse(model, records.schema, ask, longest, refusals, records.add)
+    longest = shortenable(sections(task, parts, turn.targets, turn.verdict, style))
+    calls = converse(model, records, ask, longest, refusals)
     return ConversationResult(
         items=_items(rules, records.by_key, derived),
         by_model=bool(records.by_key),

@@ -13,12 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from pytest_recode.feedback.import_failures import import_failure
+from pytest_recode.feedback.symptoms import failed
 from pytest_recode.program import source
 from pytest_recode.program.dependencies import RepositoryProgram
 from pytest_recode.program.fixes import Own, Versions, fix
 from pytest_recode.program.interfaces import file_of, path_within
 from pytest_recode.task import Task
-from pytest_recode.verdict import Case, Outcome, Verdict
+from pytest_recode.verdict import Case, Verdict
 
 _FRAME = re.compile(r"(?P<file>.+?):(?P<line>\d+) in ")
 
@@ -27,17 +28,14 @@ _FRAME = re.compile(r"(?P<file>.+?):(?P<line>\d+) in ")
 class Causes:
     """The other failing interfaces that may cause all failing cases of one interface.
 
-    `sure`: its own code is the same program as the reference's, so the fault is in one of `names`.
-    `mutual`: one of `names` also uses this interface, so neither comes first.
-    `tested`: those of `names` that its hidden tests use, and its own code does not.
-    `unsure`: those of `names` that only code of the repository may use, which may use any interface.
+    `sure`: its own code is the same program as the reference's, and that of the one in `names` is not, so the fault is there.
+    `mutual`: one of `names` also uses this interface, so neither comes first. `called`: its own code uses all of `names`.
     """
 
     names: tuple[str, ...]
     sure: bool = False
     mutual: bool = False
-    tested: frozenset[str] = frozenset()
-    unsure: frozenset[str] = frozenset()
+    called: bool = False
 
 
 def causes(task: Task, versions: Versions, verdict: Verdict) -> dict[str, Causes]:
@@ -54,13 +52,11 @@ def causes(task: Task, versions: Versions, verdict: Verdict) -> dict[str, Causes
     for name in failing:
         wrong = tuple(other for other in used[name] if other not in right)
         if roots := _roots(wrong or used[name], used):
-            known = _known(name, verdict, code, reached)
             by_name[name] = Causes(
                 names=roots,
-                sure=name in right and len(wrong) == 1,
+                sure=name in right and len(wrong) == 1 and not code.same(wrong[0]),
                 mutual=any(name in used[root] for root in roots),
-                tested=frozenset(roots) & known - _closure({name}, reached),
-                unsure=frozenset(roots) - known,
+                called=_closure({name}, reached).issuperset(roots),
             )
     order = causes_first(failing, by_name)
     return {name: replace(cause, names=tuple(sorted(cause.names, key=order.index))) for name, cause in by_name.items()}
@@ -68,15 +64,10 @@ def causes(task: Task, versions: Versions, verdict: Verdict) -> dict[str, Causes
 
 def cause_in_words(name: str, cause: Causes) -> str:
     """A sentence that explains why feedback claims no fault of the own code of `name`."""
-    own = [each for each in cause.names if each not in cause.tested | cause.unsure]
-    tested = [each for each in cause.names if each in cause.tested]
-    unsure = [each for each in cause.names if each in cause.unsure]
-    use = [f"`{name}` uses {listed(own)}"] if own else []
-    use += [f"the hidden tests of `{name}` use {listed(tested)}"] if tested else []
-    use += [f"the hidden tests of `{name}` use code of the repository that may use {listed(unsure)}"] if unsure else []
     fail, that = ("fails", "that") if len(cause.names) == 1 else ("fail", "those")
     order = "the fault may be there and not here" if cause.mutual else f"correct {that} first"
-    return f"{', and '.join(use)}, which {fail} too; {order}"
+    uses = f"`{name}` uses" if cause.called else f"`{name}` or its hidden tests may use"
+    return f"{uses} {listed(cause.names)}, which {fail} too; {order}"
 
 
 def after_causes(names: Sequence[str]) -> str:
@@ -90,10 +81,7 @@ def advice_in_words(names: Sequence[str], advice: str) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """`a`, `b` and `c`: without their modules, unless two would then have one name.
-
-    The audit of feedback takes sentences of long dotted names for passages of the tests in another alphabet.
-    """
+    """`a`, `b` and `c`: without their modules, unless two would then have one name."""
     short = [name.rpartition(".")[2] for name in names]
     *most, last = (f"`{name}`" for name in (short if len(set(short)) == len(short) else names))
     return f"{', '.join(most)} and {last}" if most else last
@@ -119,7 +107,7 @@ def causes_first(names: Sequence[str], causes_of: Mapping[str, Causes]) -> list[
 def _used(name: str, verdict: Verdict, code: _Interfaces, reached: Mapping[str, Set[str]]) -> tuple[str, ...]:
     """The failing interfaces that its failing cases use; () if one of these uses none."""
     union: set[str] = set()
-    for case in _failed(name, verdict):
+    for case in failed(verdict, name):
         if import_failure(case, code.targets) is not None:  # it ended before it used anything
             return ()
         direct = case.uses if case.uses is not None else (name,)
@@ -138,21 +126,10 @@ def _roots(names: tuple[str, ...], used: Mapping[str, tuple[str, ...]]) -> tuple
     return tuple(each for each in names if all(each in used[other] for other in used[each] if other in names)) or names
 
 
-def _failed(name: str, verdict: Verdict) -> list[Case]:
-    return [case for case in verdict.cases if case.interface == name and case.outcome is Outcome.FAILED]
-
-
-def _known(name: str, verdict: Verdict, code: _Interfaces, reached: Mapping[str, Set[str]]) -> set[str]:
-    """The interfaces that its code or its failing cases are known to use, directly or through other interfaces."""
-    cases = _failed(name, verdict)
-    asked = {each for case in cases for each in (*(case.uses or ()), *code.in_frames(case)) if each in reached}
-    return _closure({name} | asked, reached)
-
-
 def _alone(name: str, verdict: Verdict, code: _Interfaces) -> bool:
     """Whether the failing cases use only this and other failing interfaces, and code that equals the reference's."""
     known = {name, *verdict.failing_interfaces}
-    for case in _failed(name, verdict):
+    for case in failed(verdict, name):
         if case.uses is None:
             return False
         direct = case.uses if name in case.uses else code.interfaces

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.faults import ModelError, ModelFault
+from pytest_recode.feedback.json_answers import Records
 from pytest_recode.feedback.levels import cut
-from pytest_recode.feedback.model_prompt import Lengths, Refusals, fitting
+from pytest_recode.feedback.model_prompt import Refusals, fitting
 from pytest_recode.models import Message, Model, Usage
 
 MOST_QUOTED = 20_000
@@ -37,42 +37,36 @@ class CallUsage:
 
 
 def converse(
-    model: Model,
-    schema: Mapping[str, Any],
-    ask: Callable[[Lengths], list[Message]],
-    longest: Lengths,
-    refusals: Refusals,
-    add: Callable[[str], str],
+    model: Model, records: Records, ask: Callable[[int], list[Message]], longest: int, refusals: Refusals
 ) -> CallUsage:
-    """Ask, and give each answer to `add`, which returns what to ask again, or "". `longest`: characters of the parts that may be shortened.
+    """Ask for `records`, and add the answers to them. `longest`: characters of the parts of the prompt that may be shortened.
 
     Raises `ModelError`, except if the second prompt does not fit: what the first answer lacks is derived.
     """
     usage = Usage()
-    lengths = longest
+    length = longest
     before, again = "", ""
 
-    def messages(most: Lengths) -> list[Message]:
-        first = ask(Lengths(min(most.background, lengths.background), most.candidate))
+    def messages(most: int) -> list[Message]:
+        first = ask(min(most, length))
         if not again:
             return first
-        quoted = cut(before, min(most.background, MOST_QUOTED)) if most.background else "(left out)"
+        quoted = cut(before, min(most, MOST_QUOTED)) if most else "(left out)"
         return [*first, Message(role="assistant", content=quoted or "(empty)"), Message(role="user", content=again)]
 
     for attempt in range(ATTEMPTS):
         try:
-            most = lengths._replace(background=max(lengths.background, min(len(before), MOST_QUOTED)))
-            reply, most = fitting(model, messages, most, schema, refusals)
+            reply, most = fitting(model, messages, max(length, min(len(before), MOST_QUOTED)), records.schema, refusals)
         except ModelError as error:
             if not attempt or error.fault is not ModelFault.CONTEXT:
                 raise
             break
-        lengths = Lengths(*map(min, lengths, most))
+        length = min(length, most)
         usage += reply.usage
-        before, again = reply.text, add(reply.text)
+        before, again = reply.text, records.add(reply.text)
         if not again:
             break
-    return CallUsage(usage=usage, shortened=lengths != longest)
+    return CallUsage(usage=usage, shortened=length != longest)
 
 
 def with_correction(items: Sequence[FeedbackItem], derived: FeedbackItem) -> list[FeedbackItem]:

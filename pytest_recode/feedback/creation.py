@@ -9,7 +9,7 @@ from itertools import pairwise
 from pytest_recode.episode import Feedback, FeedbackItem, Turn
 from pytest_recode.feedback.audit import Secrets, audited
 from pytest_recode.feedback.levels import render
-from pytest_recode.feedback.model_answers import Style
+from pytest_recode.feedback.model_answers import STYLE, Style
 from pytest_recode.task import Task
 from pytest_recode.usage import Usage
 from pytest_recode.verdict import Case
@@ -22,14 +22,14 @@ def written(
     level: int,
     items: Sequence[FeedbackItem],
     source: str,
-    style: Style = Style(),  # noqa: B008  a frozen value
+    style: Style = STYLE,
 ) -> Feedback:
     """Create a Feedback: audited, and cut to `level`. Its usage is zero.
 
     Every researcher's feedback is created here.
     """
     audited_items, audit = audited(items, hidden, turn.targets, style)
-    text = render(turn.verdict, audited_items, level, turn.number, targets=task.targets, candidate=turn.targets)
+    text = render(turn.verdict, audited_items, level, turn.number, targets=task.targets)
     return Feedback(level=level, text=text, turn=turn.number, items=audited_items, source=source, audit=audit)
 
 
@@ -39,7 +39,7 @@ def recut(task: Task, turn: Turn, stored: Feedback, level: int) -> Feedback:
         stored,
         turn=turn.number,
         level=level,
-        text=render(turn.verdict, stored.items, level, turn.number, targets=task.targets, candidate=turn.targets),
+        text=render(turn.verdict, stored.items, level, turn.number, targets=task.targets),
         usage=Usage(),
     )
 

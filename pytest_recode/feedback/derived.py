@@ -8,23 +8,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback import partial_file
-from pytest_recode.feedback.causes import Causes, advice_in_words, cause_in_words, causes, causes_first, listed
+from pytest_recode.feedback.causes import Causes, advice_in_words, cause_in_words, causes, causes_first
 from pytest_recode.feedback.fix_words import steps as steps_in_words
 from pytest_recode.feedback.fix_words import used_names, where
 from pytest_recode.feedback.import_failures import graded, import_failure
 from pytest_recode.feedback.levels import MOST_FRAME, cut, sentence
-from pytest_recode.feedback.model_answers import FIELDS, CorrectionPart, part_of
 from pytest_recode.feedback.signatures import Structure, structure
 from pytest_recode.feedback.symptoms import (
     STEPS,
     advice,
     analyses,
-    descriptions,
     failed,
     kinds,
     not_of_values,
@@ -42,42 +40,29 @@ from pytest_recode.verdict import Case, Verdict
 MOST_NAMES = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Derivation:
-    """An item, and how an author's text for the same interface goes with it.
+USUALLY = "What usually goes wrong here:"
+"""Precedes an author's analysis that was written for another kind of failure."""
 
-    `applies`: the fields in which the author's text may be true of this failure: authors describe wrong results of code that runs.
-    `usual`: no result of the interface is known to be wrong, so that the author's analysis is only what usually goes wrong. `first` and `last`:
-    by field, the derived sentences before and after the author's; `last` may matter less than any other.
-    """
-
-    item: FeedbackItem
-    applies: frozenset[str]
-    usual: bool
-    first: Mapping[str, str]
-    last: Mapping[str, str]
+Words = Mapping[str, Mapping[str, str]]
+"""The text of the task's author: interface -> field -> text."""
 
 
-def derive(task: Task, parts: Parts, candidate: Files, verdict: Verdict) -> tuple[FeedbackItem, ...]:
+def derive(
+    task: Task, parts: Parts, candidate: Files, verdict: Verdict, words: Words = MappingProxyType({})
+) -> tuple[FeedbackItem, ...]:
     """One item for each failing interface, after those that may cause its failure. `candidate`: the targets that were graded.
 
+    The author's `words` take the place of what is derived, where they apply: authors describe wrong results of code that runs.
     All fields are filled, except those that do not apply: for an interface that is known to fail because of another one (`caused_by`), and
     for one whose code needs no change.
     """
-    return tuple(derivation.item for derivation in derivations(task, parts, candidate, verdict))
-
-
-def derivations(
-    task: Task, parts: Parts, candidate: Files, verdict: Verdict, written: Mapping[str, str] = MappingProxyType({})
-) -> tuple[Derivation, ...]:
-    """The items, with what is known of each interface. `written`: corrections by the task's author, by interface."""
     # Of a file that is not compiled, nothing is there to be used
     compiled = {path: data for path, data in candidate.items() if graded(candidate, path, verdict).tree is not None}
     versions = Versions.of(parts, compiled, task.targets)
     causes_of = causes(task, versions, verdict) if parts.slot is None else {}
-    turn = _Turn(task=task, parts=parts, candidate=candidate, verdict=verdict, written=written, versions=versions)
+    turn = _Turn(task=task, parts=parts, candidate=candidate, verdict=verdict, versions=versions)
     ordered = causes_first(verdict.failing_interfaces, causes_of)
-    return tuple(_derivation(turn, name, causes_of.get(name)) for name in ordered)
+    return tuple(_item(turn, name, causes_of.get(name), words.get(name, {})) for name in ordered)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,11 +73,10 @@ class _Turn:
     parts: Parts
     candidate: Files
     verdict: Verdict
-    written: Mapping[str, str]
     versions: Versions
 
 
-def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation:
+def _item(turn: _Turn, interface: str, cause: Causes | None, words: Mapping[str, str]) -> FeedbackItem:
     task, parts, verdict = turn.task, turn.parts, turn.verdict
     cases = failed(verdict, interface)
     file = file_of(interface, task.targets) or task.targets[0]
@@ -100,74 +84,86 @@ def _derivation(turn: _Turn, interface: str, cause: Causes | None) -> Derivation
     part = parts.slot is not None and file_of(interface, task.targets) is None
     path, inside = partial_file.places(parts, reference) if part else (path_within(interface, file), ())
     name = path[-1] if path else file if part else interface
-    code = None if part else _fix(turn, interface, file, path)
+    code = None if part else _fix(turn, interface, file, path, words.get("correction", ""))
     right = code is not None and code.own is not Own.DIFFERENT
-    differs = Structure() if right else structure(file, path, candidate, reference)
+    refused = [case for case in cases if _arguments_refused(case, path)]
+    differs = Structure() if right else structure(file, path, candidate, reference, refused=bool(refused))
     for inner in inside if not candidate.problem else ():
-        differs += structure(file, inner, candidate, reference)
-    refused = [_arguments_refused(case, path) for case in cases]
-    if all(refused):  # nothing else is known to be wrong
-        differs = Structure(facts=differs.names + differs.facts, steps=differs.naming + differs.steps)
-    early, late = (differs, Structure()) if any(refused) else (Structure(), differs)
-    facts, steps = list(differs.facts), list(differs.steps)
+        differs += structure(file, inner, candidate, reference, refused=bool(refused))
+    facts, steps = differs.facts, differs.steps
     own_code = source.definition(candidate, path)
     unwritten = bool(facts) and bool(path) and own_code is None
     if part and parts.slot is not None and turn.candidate.get(parts.slot.path) == parts.repo.get(parts.slot.path):
         unwritten = True
-        facts, steps = [f"the block is still missing from {file}"], ["write the block in the place of the placeholder"]
+        facts, steps = (
+            (f"the block is still missing from {file}",),
+            ("write the block in the place of the placeholder",),
+        )
     if not facts and not right and source.same(own_code, source.definition(source.parse(parts.repo.get(file)), path)):
         unwritten = True
-        facts, steps = [f"`{name}` is still as the repository came with it"], [f"write `{name}`"]
+        facts, steps = (f"`{name}` is still as the repository came with it",), (f"write `{name}`",)
     cause = None if facts else cause  # the interface has its own fault
-    own, sure = right or bool(facts), cause is not None and cause.sure
+    sure, wrong = cause is not None and cause.sure, cause is None and wrong_values(verdict, interface)
+    # Facts explain the refused calls, if there are any, and otherwise all that went wrong
+    rest = [] if right or (facts and not refused) else [case for case in cases if not facts or case not in refused]
     raised = _raised(cases)
     unused = [] if right else unused_of_repository(parts, turn.versions, file, path)
     category = "T1" if candidate.problem or (raised and not facts) else "T0" if facts else "T4" if unused else "T2"
     around, more = _around(turn, code, file, path, sure=cause is None)
-    others = [] if own else not_of_values(cases)
+    others = not_of_values(rest)
     explained = analyses(others, name)
-    analysis = [*early.names, *facts, *raised, *around]
-    if len(analysis) == len(early.names) and cause is None:
-        analysis += _no_fact(name, verdict, cases, task.targets, explained=bool(explained))
-    analysis += explained
-    suggestion = [*early.naming, *steps, *more, *([] if own else advice(cases, name))]
-    suggestion += [f"use what the repository has: {', '.join(unused)}"] if unused else []
-    last = {"analysis": _sentences(late.names), "suggestion": _sentences(late.naming)}
-    whole = {"analysis": _sentences(analysis), "suggestion": _sentences(suggestion)}
-    if cause is not None:
-        whole["analysis"] = _sentences([*raised, *([] if sure else [*around, *explained, cause_in_words(name, cause)])])
-    advised = _joined(whole["suggestion"], last["suggestion"])
-    item = FeedbackItem(
-        interface=interface,
-        category=category,
-        description=_sentences(descriptions(cases)) or sentence("; ".join(kinds(verdict, interface))),
-        analysis=whole["analysis"] if sure else _joined(whole["analysis"], last["analysis"]),
-        suggestion=advised if cause is None else "" if sure else advice_in_words(cause.names, advised),
-        correction="" if sure else _lines(parts, verdict, interface) if code is None else code.code,
-        elsewhere={} if sure or code is None else code.elsewhere,
-        caused_by=cause.names[0] if cause is not None and sure else "",
-        possible_causes=cause.names if cause is not None and not sure else (),
-    )
-    authors = {field: "derived" for field in (*FIELDS, "caused_by") if getattr(item, field)}
-    written = turn.written.get(interface, "")
-    if item.correction and written and not right:
-        authors["correction"] = "task" if item.correction == written else "derived+task"
-    wrong = wrong_values(verdict, interface) and cause is None
+
+    applying = {} if right or sure or _not_imported(candidate, cases, task.targets) else words
     runs = wrong and category not in {"T0", "T1"}
-    applies = set() if sure or right or _not_imported(candidate, cases, task.targets) else {"analysis", "suggestion"}
-    applies -= {"analysis"} if unwritten else set()
-    applies |= {"category"} if applies and runs else set()
-    besides = {
-        "analysis": _sentences([*around, *explained]),
-        "suggestion": _sentences([*more, *advice(others, name)]),
+    authors_text = {
+        "category": applying.get("category", "") if runs else "",
+        "description": words.get("description", "") if wrong else "",
+        "analysis": "" if unwritten else applying.get("analysis", ""),
+        "suggestion": applying.get("suggestion", ""),
     }
-    return Derivation(
-        item=replace(item, authors=authors),
-        applies=frozenset(applies | ({"description"} if wrong else set())),
-        usual=not wrong,
-        first=besides if runs else {**whole, "suggestion": besides["suggestion"]} if cause is not None else whole,
-        last={**last, "description": _sentences(descriptions(cases))},
+    if cause is not None:
+        analysis = [*raised, *([] if sure else [*around, *explained, cause_in_words(name, cause)])]
+    elif runs and authors_text["analysis"]:
+        analysis = [*around, *explained]
+    else:
+        unknown = f"the fault is in what `{name}` does, or in what it or its hidden tests use"
+        analysis = [*facts, *raised, *around, *explained] or [unknown]
+    if authors_text["suggestion"] and (runs or cause is not None):
+        suggestion = [*more, *advice(others, name)]
+    else:
+        suggestion = [*steps, *more, *advice(rest, name)]
+        suggestion += [f"use what the repository has: {', '.join(unused)}"] if unused else []
+    usually = USUALLY if authors_text["analysis"] and not wrong else ""
+    advised = _joined(_sentences(suggestion), authors_text["suggestion"])
+    fields = {
+        "category": authors_text["category"] or category,
+        "description": authors_text["description"] or sentence("; ".join(kinds(verdict, interface))),
+        "analysis": _joined(_sentences(analysis), usually, authors_text["analysis"]),
+        "suggestion": advised if cause is None else "" if sure else advice_in_words(cause.names, advised),
+        "correction": "" if sure else _lines(parts, verdict, interface) if code is None else code.code,
+        "caused_by": cause.names[0] if cause is not None and sure else "",
+    }
+    if not right:
+        authors_text["correction"] = words.get("correction", "")
+    return FeedbackItem(
+        interface=interface,
+        **fields,
+        elsewhere={} if sure or code is None else code.elsewhere,
+        possible_causes=cause.names if cause is not None and not sure else (),
+        authors={
+            field: _author(text, authors_text.get(field, ""))
+            for field, text in {**fields, "suggestion": advised}.items()
+            if fields[field]
+        },
     )
+
+
+def _author(text: str, authors_text: str) -> str:
+    return "derived" if not authors_text else "task" if text == authors_text else "derived+task"
+
+
+def _joined(*texts: str) -> str:
+    return " ".join(filter(None, texts))
 
 
 def _not_imported(candidate: FileVersion, cases: Sequence[Case], targets: Sequence[str]) -> bool:
@@ -176,15 +172,11 @@ def _not_imported(candidate: FileVersion, cases: Sequence[Case], targets: Sequen
     return candidate.remedy == source.SYNTAX or ended
 
 
-def _joined(*texts: str) -> str:
-    return " ".join(filter(None, texts))
-
-
 def _sentences(phrases: Sequence[str]) -> str:
     return " ".join(map(sentence, dict.fromkeys(phrases)))
 
 
-def _fix(turn: _Turn, interface: str, file: str, path: Sequence[str]) -> Fix:
+def _fix(turn: _Turn, interface: str, file: str, path: Sequence[str], written: str) -> Fix:
     failing = turn.verdict.failing_interfaces
     elsewhere: dict[str, set[str]] = {}
     for other in failing:
@@ -194,13 +186,11 @@ def _fix(turn: _Turn, interface: str, file: str, path: Sequence[str]) -> Fix:
             elsewhere.setdefault(there, set()).update(names)
     if file_of(interface, turn.task.targets) is None:  # a case of a unittest script, which may use everything
         return Fix(own=Own.DIFFERENT, code=source.parse(turn.parts.reference.get(file)).text, elsewhere={})
-    written = turn.written.get(interface, "")
     return fix(
         turn.versions,
         file,
         path,
         written=written,
-        piece=part_of(written, path, turn.versions.candidate.module(file).parsed) is not CorrectionPart.WHOLE,
         elsewhere=elsewhere,
         raising=raised_on_import(turn.verdict.cases, turn.versions.authors.files),
         passing=_passing(turn),
@@ -252,17 +242,3 @@ def _arguments_refused(case: Case, path: Sequence[str]) -> bool:
         return False
     refusal = rf"\b{re.escape(path[-1])}(?:\.__init__)?\(\) (?:got|missing|takes)\b"
     return re.search(refusal, case.exception.message) is not None
-
-
-def _no_fact(
-    name: str, verdict: Verdict, cases: Sequence[Case], targets: Sequence[str], *, explained: bool
-) -> list[str]:
-    """What is left to say."""
-    failing = set(verdict.failing_interfaces)
-    names = dict.fromkeys(case.interface for case in verdict.cases if file_of(case.interface, targets))
-    sound = [each for each in names if each not in failing]
-    # What else a shared judge's tests use is unknown: the fault may be in another failing interface
-    asked = [len(failing) == 1 if case.uses is None else case.interface in case.uses for case in cases]
-    own = any(asked) if len(failing) == 1 else all(asked)
-    does = f"the fault is in what `{name}` does" + ("" if own else ", or in what it or its hidden tests use")
-    return ([] if explained else [does]) + ([f"no fault was found in {listed(sound)}"] if sound else [])

@@ -22,6 +22,7 @@ from pytest_recode.task import Files, Parts, Task
 MOST_LINES = 400
 """Maximum lines of a difference, because a candidate may have any size."""
 MOST_LINE = 400
+MOST_QUOTED = 80
 
 Words = Mapping[str, Mapping[str, str]]
 
@@ -107,21 +108,15 @@ def _written(item: FeedbackItem, answer: Mapping[str, str]) -> FeedbackItem:
     return FeedbackItem(interface=item.interface, **{**fields, **words, **causes}, elsewhere=elsewhere, authors=authors)
 
 
-def _lost(faulty: Callable[[str], tuple[str, ...]]) -> Callable[[str], str]:
+def _lost(faulty: Callable[[str, str], str]) -> Callable[[str], str]:
     def lost(text: str) -> str:
         code = code_in(text)
         if code:
-            more = f" and {len(code) - 1} more" if len(code) > 1 else ""
-            return f"this contains code, which will be removed ({cut(_first_line(code[0]), MOST_LINE)}{more})"
-        return next((f"this text {what}, which will be cut" for what in faulty(text)), "")
+            return f"this contains code, which will be removed: {cut(' '.join(code[0].split()), MOST_QUOTED)}"
+        what = faulty(WORDS[0], text)
+        return f"this text {what}, which will be cut" if what else ""
 
     return lost
-
-
-def _first_line(code: str) -> str:
-    """The first line of code, without the line that opens its fence."""
-    lines = [line.strip() for line in code.split("\n")]
-    return next((line for line in lines if line and not line.startswith(("```", "~~~"))), lines[0])
 
 
 def problem(field: str, text: str) -> str:

@@ -9,17 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback.causes import after_causes, listed
 from pytest_recode.feedback.import_failures import import_failures
-from pytest_recode.feedback.model_answers import WORDS, CorrectionPart, part_of
+from pytest_recode.feedback.model_answers import WORDS
 from pytest_recode.feedback.repeated import Printed, new
 from pytest_recode.feedback.symptoms import failed, kinds
-from pytest_recode.program import source
-from pytest_recode.program.interfaces import file_of, path_within
-from pytest_recode.task import Files
+from pytest_recode.program.interfaces import file_of
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict
 from pytest_recode.wording import scores_text
 
@@ -32,11 +29,13 @@ INTERFACE = re.compile(r"^Interface: (?P<interface>\S+)$", re.MULTILINE)
 """Matches the head of each failing interface's part, from level L1 on."""
 
 CORRECTION = re.compile(
-    r"^(?:Correction of|Used by the correction of) (?P<interface>\S+), in (?P<file>\S+?)(?: \(a method[^)\n]*\))?:\n(?P<code>(?:\n| {4}[^\n]*\n)+)",
+    r"^(?:Correction of|Used by the correction of) (?P<interface>\S+), in (?P<file>\S+):\n(?P<code>(?:\n| {4}[^\n]*\n)+)",
     re.MULTILINE,
 )
 """Matches each correction of a level L4 text. Its code is indented and not fenced, because a fence, copied by a model, is its answer for a
 whole file."""
+OF_MODEL = " (what it leaves out stays)"
+"""Says that a model wrote the correction, which may be a part of a definition. `CORRECTION` does not match it."""
 _INDENT = "    "
 
 MOST_EXCEPTIONS = 5
@@ -61,12 +60,10 @@ def render(
     turn: int,
     *,
     targets: Sequence[str],
-    candidate: Files = MappingProxyType({}),
 ) -> str:
     """The feedback text for an agent after turn `turn` (from 1), at `level` (0 … 4).
 
-    `items` are those of the failing interfaces, and possibly of others. `targets` determine the file of a correction, and `candidate` (the graded
-    targets) whether a class in it is complete.
+    `items` are those of the failing interfaces, and possibly of others. `targets` determine the file of a correction.
     """
     lines = [f"Feedback on turn {turn}, level L{level}.", f"{count(verdict)}."]
     lines += [f"measured: {scores_text(verdict.scores)}."] if verdict.scores else []
@@ -91,7 +88,7 @@ def render(
             else:
                 lines += _words(verdict, item, level, first=item.interface not in shown)
             if level >= 4:
-                lines += _correction(item, targets, candidate, printed)
+                lines += _correction(item, targets, printed)
             shown.add(item.interface)
     return "\n".join(lines) + "\n"
 
@@ -176,7 +173,7 @@ def _labelled(item: FeedbackItem, field: str) -> list[str]:
     return [f"{field.capitalize()}: {text}"] if text else []
 
 
-def _correction(item: FeedbackItem, targets: Sequence[str], candidate: Files, printed: Printed) -> list[str]:
+def _correction(item: FeedbackItem, targets: Sequence[str], printed: Printed) -> list[str]:
     """The code of one record. What is in `printed` is referred to."""
     file = file_of(item.interface, targets) or (
         targets[0] if len(targets) == 1 else None
@@ -187,12 +184,10 @@ def _correction(item: FeedbackItem, targets: Sequence[str], candidate: Files, pr
     if item.possible_causes and (item.correction.strip() or item.elsewhere):
         lines.append(f"Use the correction only if this {after_causes(item.possible_causes)}.")
     if item.correction.strip():
-        # A block is always whole, and derived code is the authors' own, whatever its comments say
-        known = file_of(item.interface, targets) is None or item.authors.get("correction") == "derived"
-        before = source.parse(candidate.get(file))
-        part = CorrectionPart.WHOLE if known else part_of(item.correction, path_within(item.interface, file), before)
-        code = item.correction
-        if part is CorrectionPart.WHOLE:
+        code, part = item.correction, ""
+        if item.authors.get("correction") == "model" and file_of(item.interface, targets) is not None:
+            part = OF_MODEL
+        else:
             code, above = new(code, file, item.interface, printed)
             lines += _above(above)
         if code:

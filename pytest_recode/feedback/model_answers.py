@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-
-from pytest_recode.program import source
 
 MEANINGS = {
     "T0": "structure: a piece is missing, or laid out otherwise than the design asks",
@@ -45,73 +40,8 @@ class Style:
         return bool(self.may_have_code)
 
 
-class CorrectionPart(StrEnum):
-    """The kind of a correction: whole definitions, the method that its interface names, or a piece of them."""
-
-    WHOLE = ""
-    METHOD = " (a method, which replaces that of its class)"
-    PIECE = " (a piece: what it leaves out stays)"
-
-
-_DOTS = re.compile(r"#.*(?:\.\.\.|…)")
-"""A comment that replaces code: "# ... existing code ..."."""
-
-
-def part_of(code: str, path: Sequence[str] = (), before: source.FileVersion | None = None) -> CorrectionPart:
-    """Classify a correction: whole definitions, imports and plain values, or a part of them.
-
-    `path`: of its interface within the file ("Class", "method"). `before`: the candidate's file. A class of the correction that lacks
-    public methods or decorators of the candidate's class would remove them.
-    """
-    tree = source.parse(code.encode(errors="replace")).tree
-    body = tree.body if tree is not None else []
-    definitions = [node for node in body if isinstance(node, source.Definition)]
-    if not definitions:
-        plain = all(isinstance(node, ast.Import | ast.ImportFrom) or _is_plain_value(node) for node in body)
-        return CorrectionPart.WHOLE if plain else CorrectionPart.PIECE
-    elided = _DOTS.search(code) or any(_leaves_out(inner) for node in definitions for inner in ast.walk(node))
-    if elided or any(
-        _takes_away(node, source.definition(before, [node.name])) for node in definitions if before is not None
-    ):
-        return CorrectionPart.PIECE
-    if not any(map(_is_method, definitions)):
-        return CorrectionPart.WHOLE
-    alone = len(path) > 1 and [node.name for node in definitions] == [path[-1]] and len(body) == 1
-    return CorrectionPart.METHOD if alone else CorrectionPart.PIECE
-
-
-def _is_plain_value(node: ast.stmt) -> bool:
-    value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
-    return value is not None and not any(isinstance(part, ast.Name | ast.Call) for part in ast.walk(value))
-
-
-def _leaves_out(node: ast.AST) -> bool:
-    """Whether three dots replace statements: next to other statements, or as the body of a function that is neither an overload nor abstract."""
-    if not isinstance(node, source.Definition):
-        return False
-    dots = [
-        isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) and each.value.value is ...
-        for each in node.body
-    ]
-    documented = len(dots) - (ast.get_docstring(node) is not None)
-    stub = isinstance(node, ast.ClassDef) or bool(node.decorator_list)
-    return any(dots) and not (documented == 1 and stub)
-
-
-def _takes_away(node: source.Definition, before: source.Definition | None) -> bool:
-    if not isinstance(node, ast.ClassDef) or not isinstance(before, ast.ClassDef):
-        return False
-    ours, theirs = ({each.name for each in one.body if isinstance(each, source.Definition)} for one in (node, before))
-    lost = {name for name in theirs - ours if not name.startswith("_") or name == "__init__"}
-    return bool(lost) or bool(before.decorator_list and not node.decorator_list)
-
-
-def _is_method(node: ast.stmt) -> bool:
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        return False
-    first = [*node.args.posonlyargs, *node.args.args][:1]
-    return bool(first) and first[0].arg in ("self", "cls")
-
+STYLE = Style()
+"""This project's."""
 
 _FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"`([^`\n]+)`")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from pytest_recode.faults import ModelError
 from pytest_recode.feedback import prompts, test_output
 from pytest_recode.feedback.levels import tally
-from pytest_recode.feedback.model_answers import WORDS, Style
+from pytest_recode.feedback.model_answers import STYLE, WORDS, Style
 from pytest_recode.models import Message, Model, Reply
 from pytest_recode.models.prompt_size import CHARACTERS, answer_of, learned_window, room_in, tokens_of, window_of
 from pytest_recode.program import source
@@ -19,10 +19,8 @@ from pytest_recode.verdict import Verdict
 
 MOST_SECTION = 60_000
 """Maximum characters of each section of the prompt, because a candidate may have any size."""
-_BACKGROUND = ("PAPER", "REPOSITORY")
-"""Sections that are shortened first: without the others, a model cannot know what is wrong."""
-_OF_CANDIDATE = ("CANDIDATE", "VERDICT")
-"""Sections that are shortened next: no answer may end its episode with an error by its size."""
+SHORTENED = ("PAPER", "REPOSITORY", "CANDIDATE", "VERDICT")
+"""Sections that are shortened for the context window, in this order: without the others, a model cannot know what is wrong."""
 _SHORTEST = 1_000
 """Characters of a section below which it is left out."""
 
@@ -34,54 +32,25 @@ class Refusals:
     window: int | None = None
 
 
-class Lengths(NamedTuple):
-    """Maximum characters of each section of the prompt that may be shortened."""
-
-    background: int
-    candidate: int
-
-    def shorter(self) -> Lengths:
-        """The next lengths to try: the candidate's part is shortened when no background is left."""
-        if self.background:
-            return self._replace(background=_shorter(self.background))
-        return self._replace(candidate=_shorter(self.candidate))
-
-
-def _shorter(most: int) -> int:
-    return most * 3 // 4 if most > _SHORTEST else 0
-
-
 def fitting(
-    model: Model,
-    prompt: Callable[[Lengths], Sequence[Message]],
-    most: Lengths,
-    schema: Mapping[str, Any],
-    refusals: Refusals,
-) -> tuple[Reply, Lengths]:
-    """The answer to the longest prompt that fits into the model's context window, and the lengths of that prompt.
+    model: Model, prompt: Callable[[int], Sequence[Message]], most: int, schema: Mapping[str, Any], refusals: Refusals
+) -> tuple[Reply, int]:
+    """The answer to the longest prompt that fits into the model's context window, and its `most`.
 
-    `most`: characters of the longest parts that may be shortened.
-    Raises `ModelError` if the prompt does not fit without these parts, or if the model cannot be called.
+    `most`: characters of the sections that may be shortened, together.
+    Raises `ModelError` if the prompt does not fit without these sections, or if the model cannot be called.
     """
     while True:
         messages = prompt(most)
         tokens, window = tokens_of(messages, CHARACTERS), window_of(model, refusals.window)
-        if window is None or not any(most) or tokens <= room_in(window, answer_of(model)):
+        if window is None or not most or tokens <= room_in(window, answer_of(model)):
             try:
                 return model.complete(messages, schema=schema), most
             except ModelError as error:
                 refusals.window = learned_window(error, tokens, refusals.window)
-                if not any(most):
+                if not most:
                     raise
-        most = most.shorter()
-
-
-def longest_lengths(material: Mapping[str, str]) -> Lengths:
-    """Characters of the longest sections that may be shortened."""
-    background, of_candidate = (
-        min(MOST_SECTION, max(len(material[name]) for name in names)) for names in (_BACKGROUND, _OF_CANDIDATE)
-    )
-    return Lengths(background, of_candidate)
+        most = most * 3 // 4 if most > _SHORTEST else 0
 
 
 def prompt(
@@ -89,8 +58,8 @@ def prompt(
     parts: Parts,
     candidate: Files,
     verdict: Verdict,
-    style: Style = Style(),  # noqa: B008  a frozen value
-    most: Lengths = Lengths(MOST_SECTION, MOST_SECTION),  # noqa: B008
+    style: Style = STYLE,
+    most: int = MOST_SECTION * len(SHORTENED),
 ) -> list[Message]:
     """The messages for the model. A pure function, so that a run can be repeated."""
     key, text = framed(sections(task, parts, candidate, verdict, style), most)
@@ -107,17 +76,25 @@ def _block(style: Style) -> str:
     return prompts.BLOCK + (prompts.BLOCK_CORRECTION if style.corrections else "")
 
 
-def framed(material: Mapping[str, str], most: Lengths) -> tuple[str, str]:
-    """The key of the sections' marks, and the sections between them."""
-    longest = dict.fromkeys(_BACKGROUND, most.background) | dict.fromkeys(_OF_CANDIDATE, most.candidate)
+def framed(material: Mapping[str, str], most: int) -> tuple[str, str]:
+    """The key of the sections' marks, and the sections between them, bounded: those of `SHORTENED` together to `most` characters."""
     # No text can contain its own digest, so no section can forge its END.
     key = hashlib.sha256("\0".join(material.values()).encode(errors="surrogatepass")).hexdigest()[:16]
-    shown = [
-        prompts.SECTION.format(name=name, key=key, text=_bounded(text, longest.get(name, MOST_SECTION)))
-        for name, text in material.items()
-        if text
-    ]
+    excess = shortenable(material) - most
+    shown = []
+    for name, text in material.items():
+        length = min(len(text), MOST_SECTION)
+        if name in SHORTENED and excess > 0:
+            length = length - excess if length - excess >= _SHORTEST else 0
+            excess -= min(len(text), MOST_SECTION) - length
+        if text:
+            shown.append(prompts.SECTION.format(name=name, key=key, text=_bounded(text, length)))
     return key, "\n".join(shown)
+
+
+def shortenable(material: Mapping[str, str]) -> int:
+    """Characters of the sections that may be shortened."""
+    return sum(min(len(material[name]), MOST_SECTION) for name in SHORTENED)
 
 
 def sections(task: Task, parts: Parts, candidate: Files, verdict: Verdict, style: Style) -> dict[str, str]:

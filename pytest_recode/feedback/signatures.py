@@ -17,93 +17,67 @@ LONGEST_DEFAULT = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Structure:
-    """Differences of definitions, as facts and as steps to take.
-
-    `names` and `naming`: the same of parameters that only calls by name, or only calls by position, notice.
-    """
+    """Differences of definitions, as facts and as steps to take."""
 
     facts: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-    naming: tuple[str, ...] = ()
 
     def __add__(self, other: Structure) -> Structure:
-        return Structure(
-            facts=self.facts + other.facts,
-            steps=self.steps + other.steps,
-            names=self.names + other.names,
-            naming=self.naming + other.naming,
-        )
+        return Structure(facts=self.facts + other.facts, steps=self.steps + other.steps)
 
 
-def structure(file: str, path: Sequence[str], candidate: FileVersion, reference: FileVersion) -> Structure:
-    """Missing definitions and different signatures at `path`; of a whole file (), those of every public definition."""
+def structure(
+    file: str, path: Sequence[str], candidate: FileVersion, reference: FileVersion, *, refused: bool
+) -> Structure:
+    """Missing definitions and different signatures at `path`; of a whole file (), those of every public definition.
+
+    `refused`: the interpreter refused the arguments of a call. Otherwise a signature is a fault only if it can be called neither by
+    position nor by name as the authors' can.
+    """
     if candidate.problem:
         return Structure(facts=(f"{file} {candidate.problem}",), steps=(candidate.remedy.format(file=file),))
     if not path:
         whole = Structure()
         for node in reference.tree.body if reference.tree is not None else ():
             if isinstance(node, Definition) and not node.name.startswith("_"):
-                whole += structure(file, (node.name,), candidate, reference)
+                whole += structure(file, (node.name,), candidate, reference, refused=refused)
         return whole
     right, own = source.definition(reference, path), source.definition(candidate, path)
     if right is None:
         return Structure()
     name = path[-1]
-    expected = source.parameters(right)
-    listed = ", ".join(_with_default(each) for each in expected or () if each.name not in {"self", "cls"})
+    expected, parameters = source.parameters(right), source.parameters(own) if own is not None else None
+    if expected and expected[0].name in {"self", "cls"} and (own is None or (parameters or ())[:1] == expected[:1]):
+        expected, parameters = expected[1:], parameters and parameters[1:]
     noun = "class" if isinstance(right, ast.ClassDef) else "function"
     where = f"the class {'.'.join(path[:-1])} in {file}" if len(path) > 1 else file
     if own is None:
-        step = f"define the {noun} `{name}` in {where}" + (f" with the parameters {listed}" if listed else "")
+        step = f"define the {noun} `{name}` in {where}" + (f" with {_listed(expected)}" if expected else "")
         return Structure(facts=(f"{where} defines no `{name}`",), steps=(step,))
-    parameters = source.parameters(own)
-    refused = _refused(expected, parameters) if expected is not None and parameters is not None else set()
-    if expected is None or parameters is None or not refused:
+    if expected is None or parameters is None or len(_refused(expected, parameters)) < (1 if refused else 2):
         return Structure()
-    if expected and parameters and expected[0] == parameters[0] and expected[0].name in {"self", "cls"}:
-        expected, parameters = expected[1:], parameters[1:]
-    fact = (_difference(name, expected, parameters),)
-    several = ("s", ", in this order") if "," in listed else ("", "")
-    step = (
-        f"give `{name}` the parameter{several[0]} {listed}{several[1]}" if listed else f"let `{name}` take no arguments"
+    return Structure(
+        facts=(f"`{name}` has {_listed(parameters)}, and its callers expect {_listed(expected)}",),
+        steps=(f"give `{name}` {_listed(expected)}" + (", in this order" if len(expected) > 1 else ""),),
     )
-    if len(refused) == 1:
-        return Structure(names=fact, naming=(step,))
-    return Structure(facts=fact, steps=(step,))
 
 
-def _difference(name: str, expected: Sequence[Parameter], parameters: Sequence[Parameter]) -> str:
-    lacking, more = (
-        ", ".join(f"`{each.name}`" for each in one if each.name not in {other.name for other in two})
-        for one, two in ((expected, parameters), (parameters, expected))
-    )
-    if lacking:
-        return f"`{name}` lacks the parameter{'s' if ',' in lacking else ''} {lacking}" + (
-            f", and has {more} instead" if more else ""
-        )
-    if more:
-        return f"`{name}` has the parameter{'s' if ',' in more else ''} {more}, without which its callers call it"
-    return f"`{name}` has {_named(parameters)}, and its callers expect {_named(expected)}"
-
-
-def _named(parameters: Sequence[Parameter]) -> str:
-    """A list such as "the parameters `x`, `z` (has a default)"."""
-    names = [
-        f"`{parameter.kind if '*' in parameter.kind else ''}{parameter.name}`"
-        + (" (by name only)" if parameter.kind == "keyword" else "")
-        + (" (has a default)" if parameter.default is not None else "")
-        for parameter in parameters
-    ]
+def _listed(parameters: Sequence[Parameter]) -> str:
+    """A list such as "the parameters `x`, `*`, `z=1.96`"."""
+    names = [_with_default(each) for each in parameters]
+    by_name = next((place for place, each in enumerate(parameters) if each.kind == "keyword"), None)
+    if by_name is not None and not any(each.kind == "*" for each in parameters):
+        names.insert(by_name, "`*`")
     return f"the parameter{'s' if len(names) > 1 else ''} {', '.join(names)}" if names else "no parameters"
 
 
 def _with_default(parameter: Parameter) -> str:
     """`x`, `z=1.96`, `depth` (has a default): only a value that says nothing of the authors' code is shown."""
+    name = f"{parameter.kind if '*' in parameter.kind else ''}{parameter.name}"
     if parameter.default is None:
-        return f"`{parameter.name}`"
+        return f"`{name}`"
     shown = len(parameter.default) <= LONGEST_DEFAULT and _is_literal(parameter.default)
-    return f"`{parameter.name}={parameter.default}`" if shown else f"`{parameter.name}` (has a default)"
+    return f"`{name}={parameter.default}`" if shown else f"`{name}` (has a default)"
 
 
 def _is_literal(text: str) -> bool:

@@ -15,11 +15,10 @@ class Symptom:
     """The phrases on one kind. In all but the first, `{name}` is the interface.
 
     `symptom`: what the tests saw (L1). `advice`: what to do (L3). A text on wrong values, such as most authors', says nothing about some
-    kinds; these have a `description` of what is meant (L1), and an `analysis` of how it comes about (L2).
+    kinds; these have an `analysis` of how it comes about (L2).
     """
 
     symptom: str
-    description: str = ""
     analysis: str = ""
     advice: str = (
         "go through `{name}` step by step against the paper and the instruction: signs, axes, order of the"
@@ -27,7 +26,6 @@ class Symptom:
     )
 
 
-_WHICH_EXCEPTION = "the instruction says for which input or state to raise which exception"
 _WHEN_TO_RAISE = (
     "look in the instruction for which exception `{name}` must raise, and when: for bad arguments before any other work, for a bad result as"
     " soon as there is that result"
@@ -37,27 +35,24 @@ _WHEN_TO_RAISE = (
 SYMPTOMS = {
     "exception": Symptom(
         symptom="an exception is raised",
-        advice="fix the line that raises, and check the case in which it does",
+        advice="find out why the line raises, and check the case in which it does",
     ),
     "undefined": Symptom(
         symptom="a function or class that the hidden tests use is not defined",
         advice="define in each target all that the instruction names there, under exactly these names",
     ),
     "other-exception": Symptom(
-        symptom="another exception is raised than the one that is asked for",
-        description=_WHICH_EXCEPTION,
+        symptom="another exception is raised than the one that the instruction asks for",
         analysis="a check in `{name}` is missing, comes after the code that raises, or raises another type",
         advice=_WHEN_TO_RAISE,
     ),
     "no-exception": Symptom(
-        symptom="no exception is raised where one is asked for",
-        description=_WHICH_EXCEPTION,
+        symptom="no exception is raised where the instruction asks for one",
         analysis="a check in `{name}` is missing, or lets too much pass",
         advice=_WHEN_TO_RAISE,
     ),
     "no-warning": Symptom(
-        symptom="no warning is given where one is asked for",
-        description="the instruction says when to warn",
+        symptom="no warning is given where the instruction asks for one",
         analysis="`{name}` never warns, or its condition is too narrow",
         advice="look in the instruction for when `{name}` must warn",
     ),
@@ -81,8 +76,7 @@ SYMPTOMS = {
         advice="compare the names of what `{name}` returns with those in the instruction",
     ),
     "dtype": Symptom(
-        symptom="a returned value has the wrong type",
-        description="the wrong type is the class of a returned value, or the dtype of an array, whatever numbers it has",
+        symptom="a returned value has the wrong type: its class, or the dtype of an array",
         analysis="the type of what `{name}` returns may depend on its input: empty input, whole numbers and numbers of single precision"
         " are the usual cases",
         advice="look at the types that go into and come out of `{name}`, and return the one that the instruction names",
@@ -122,7 +116,7 @@ STEPS = Symptom(symptom="").advice
 PHRASES = tuple(
     phrase
     for each in (*SYMPTOMS.values(), UNWRITTEN, Symptom(symptom="", advice=DELIBERATE))
-    for phrase in (each.symptom, each.description, each.analysis, each.advice)
+    for phrase in (each.symptom, each.analysis, each.advice)
     if phrase
 )
 """All phrases. They say nothing about a task."""
@@ -130,7 +124,7 @@ PHRASES = tuple(
 
 def kinds(verdict: Verdict, interface: str) -> list[str]:
     """The symptoms of `interface`, each once, the most frequent first."""
-    return _distinct(_of(case).symptom for case in _frequent_first(failed(verdict, interface)))
+    return [symptom for symptom, _ in Counter(_of(case).symptom for case in failed(verdict, interface)).most_common()]
 
 
 def failed(verdict: Verdict, interface: str) -> list[Case]:
@@ -151,23 +145,12 @@ def not_of_values(cases: Sequence[Case]) -> list[Case]:
     return [case for case in cases if _of(case).analysis]
 
 
-def descriptions(cases: Sequence[Case]) -> list[str]:
-    """What is meant by the symptoms; [] if they say it themselves."""
-    return _distinct(_of(case).description for case in _frequent_first(cases))
-
-
 def analyses(cases: Sequence[Case], name: str) -> list[str]:
     return _distinct(_of(case).analysis.format(name=name) for case in cases)
 
 
 def advice(cases: Sequence[Case], name: str) -> list[str]:
     return _distinct((DELIBERATE if _on_purpose(case) else _of(case).advice).format(name=name) for case in cases)
-
-
-def _frequent_first(cases: Sequence[Case]) -> list[Case]:
-    """`cases` by kind, those of the most frequent symptom first; otherwise in their order."""
-    times = Counter(_of(case).symptom for case in cases)
-    return sorted(cases, key=lambda case: -times[_of(case).symptom])
 
 
 def _of(case: Case) -> Symptom:

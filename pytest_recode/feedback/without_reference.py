@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pytest_recode.episode import FeedbackItem, Turn
 from pytest_recode.feedback import prompts
-from pytest_recode.feedback.answers import bounded, goes_round
+from pytest_recode.feedback.answers import bounded, unfounded
 from pytest_recode.feedback.conversation import ConversationResult, converse, with_correction
 from pytest_recode.feedback.json_answers import Key, Record, Records, list_of
 from pytest_recode.feedback.levels import tally
 from pytest_recode.feedback.model_answers import CATEGORIES, WORDS, Style, words_only
 from pytest_recode.feedback.model_prompt import (
-    Lengths,
     Refusals,
     framed,
-    longest_lengths,
     repository,
+    shortenable,
     shown_files,
     sound,
     words_of,
@@ -46,32 +44,28 @@ def without_reference(
 ) -> ConversationResult:
     """The items of a failed turn. What the second answer lacks is derived. Raises `ModelError` and `BudgetSpent`."""
     failing = tuple(item.interface for item in derived)
-    brief = NumberedBrief.of(parts)
-    candidate = numbered_files(turn.targets, task.targets)
-    faults = Faults(
-        failing=failing,
-        others=sound(turn.verdict) if style.scope == "all" else (),
-        files=task.targets,
-        lines=max(len(turn.targets.get(name, b"").split(b"\n")) for name in task.targets),
-        passages=len(brief.passages),
-    )
+    brief, passages_count = numbered_brief(parts)
     material = {
-        **brief.sections(parts),
+        **brief,
         "REPOSITORY": repository(parts),
-        "CANDIDATE": candidate,
+        "CANDIDATE": numbered_files(turn.targets, task.targets),
         "VERDICT": tally(turn.verdict),
     }
-    longest = longest_lengths({**material, "REFERENCE": ""})
+    known = (*failing, *(sound(turn.verdict) if style.scope == "all" else ()))
+    lines = max(len(turn.targets.get(name, b"").split(b"\n")) for name in task.targets)
+    longest = shortenable(material)
 
-    def diagnose(most: Lengths) -> list[Message]:
+    def diagnose(most: int) -> list[Message]:
         key, text = framed({**material, "REFERENCE": shown_files(parts.reference, task.targets)}, most)
-        names = ", ".join(faults.known)
         system = prompts.DIAGNOSE.format(key=key, records=prompts.RECORDS[style.scope])
-        return _messages(system, prompts.DIAGNOSE_ASK.format(sections=text, interfaces=names))
+        return _messages(system, prompts.DIAGNOSE_ASK.format(sections=text, interfaces=", ".join(known)))
 
-    diagnosis = faults.records
-    first = converse(model, diagnosis.schema, diagnose, longest, refusals, diagnosis.add)
-    records = _without_circles([one for its in diagnosis.by_key.values() for one in its])
+    diagnosis = faults(failing, known, task.targets, lines, passages_count)
+    first = converse(model, diagnosis, diagnose, longest, refusals)
+    wrong = unfounded(diagnosis.by_key, failing)
+    records = [
+        {**one, "caused_by": ""} if name in wrong else one for name, its in diagnosis.by_key.items() for one in its
+    ]
     if not records:
         return ConversationResult(items=derived, by_model=False, shortened=first.shortened, usage=first.usage)
     # From here on, nothing but `records` follows from the reference: names out of lists, and numbers in their ranges.
@@ -83,11 +77,11 @@ def without_reference(
         check=lambda record: _words(record, style),
     )
 
-    def write(most: Lengths) -> list[Message]:
+    def write(most: int) -> list[Message]:
         key, text = framed(material, most)
         return _messages(prompts.WRITE.format(key=key, words=words_of(style)), prompts.WRITE_ASK.format(sections=text))
 
-    second = converse(model, words.schema, write, longest, refusals, words.add)
+    second = converse(model, words, write, longest, refusals)
     return ConversationResult(
         items=_items(records, words.by_key, derived),
         by_model=bool(words.by_key),
@@ -100,22 +94,12 @@ def _messages(system: str, ask: str) -> list[Message]:
     return [Message(role="system", content=system), Message(role="user", content=ask)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberedBrief:
-    """Instruction and paper as numbered passages: sentences, and blocks such as formulas, lists and code."""
-
-    passages: tuple[str, ...]
-    of_instruction: int
-
-    @classmethod
-    def of(cls, parts: Parts) -> NumberedBrief:
-        instruction = tuple(passages(parts.instruction))
-        return cls(passages=(*instruction, *passages(parts.paper or "")), of_instruction=len(instruction))
-
-    def sections(self, parts: Parts) -> dict[str, str]:
-        lines = [f"[{number}] {text}" for number, text in enumerate(self.passages, 1)]
-        paper = "\n".join(lines[self.of_instruction :])
-        return {"PAPER": paper, "INSTRUCTION": "\n".join(lines[: self.of_instruction])}
+def numbered_brief(parts: Parts) -> tuple[dict[str, str], int]:
+    """Instruction and paper as numbered passages (sentences, and blocks such as formulas, lists and code), and the number of them."""
+    instruction, paper = passages(parts.instruction), passages(parts.paper or "")
+    lines = [f"[{number}] {text}" for number, text in enumerate([*instruction, *paper], 1)]
+    start = len(instruction)
+    return {"PAPER": "\n".join(lines[start:]), "INSTRUCTION": "\n".join(lines[:start])}, len(lines)
 
 
 def passages(text: str) -> list[str]:
@@ -143,47 +127,30 @@ def numbered_files(files: Files, names: Sequence[str]) -> str:
     return shown_files(numbered, names)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Faults:
-    """What the first call may answer: closed fields, in the ranges that there are."""
+def faults(
+    failing: tuple[str, ...], known: tuple[str, ...], files: Sequence[str], lines: int, passages: int
+) -> Records:
+    """The first call's records: closed fields, in the ranges that there are. Other numbers are refused, because they carry nothing but a place."""
 
-    failing: tuple[str, ...]
-    others: tuple[str, ...]
-    files: tuple[str, ...]
-    lines: int
-    passages: int
-
-    @property
-    def known(self) -> tuple[str, ...]:
-        return (*self.failing, *self.others)
-
-    @property
-    def records(self) -> Records:
-        number = {"type": "integer"}
-        closed = list_of(
-            "faults",
-            interface={"type": "string", "enum": list(self.known)},
-            category={"type": "string", "enum": list(CATEGORIES)},
-            file={"type": "string", "enum": list(self.files)},
-            first_line=number,
-            last_line=number,
-            passages={"type": "array", "items": number},
-            caused_by={"type": "string", "enum": ["", *self.known]},
-        )
-        return Records(schema=closed, key="interface", needed=self.failing, check=self._checked)
-
-    def _checked(self, record: Record) -> tuple[Record | None, list[str]]:
-        """Refuse numbers that are out of their ranges: they carry nothing but a place."""
-        if not 1 <= record["first_line"] <= record["last_line"] <= self.lines:
-            return None, [f"has a record without 1 <= first_line <= last_line <= {self.lines}"]
-        if len(record["passages"]) > MOST_PASSAGES or not all(1 <= n <= self.passages for n in record["passages"]):
-            return None, [f"has a record without at most {MOST_PASSAGES} passages from 1 to {self.passages}"]
+    def check(record: Record) -> tuple[Record | None, list[str]]:
+        if not 1 <= record["first_line"] <= record["last_line"] <= lines:
+            return None, [f"has a record without 1 <= first_line <= last_line <= {lines}"]
+        if len(record["passages"]) > MOST_PASSAGES or not all(1 <= n <= passages for n in record["passages"]):
+            return None, [f"has a record without at most {MOST_PASSAGES} passages from 1 to {passages}"]
         return record, []
 
-
-def _without_circles(records: Sequence[Record]) -> list[Record]:
-    causes = {one["interface"]: one["caused_by"] for one in records if one["caused_by"]}
-    return [{**one, "caused_by": ""} if goes_round(one["interface"], causes) else one for one in records]
+    number = {"type": "integer"}
+    schema = list_of(
+        "faults",
+        interface={"type": "string", "enum": list(known)},
+        category={"type": "string", "enum": list(CATEGORIES)},
+        file={"type": "string", "enum": list(files)},
+        first_line=number,
+        last_line=number,
+        passages={"type": "array", "items": number},
+        caused_by={"type": "string", "enum": ["", *known]},
+    )
+    return Records(schema=schema, key="interface", needed=failing, check=check)
 
 
 def _line(number: int, fault: Record) -> str:

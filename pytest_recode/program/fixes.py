@@ -60,20 +60,18 @@ def fix(
     path: Sequence[str],
     *,
     written: str = "",
-    piece: bool = False,
     elsewhere: Mapping[str, Set[str]],
     raising: Mapping[str, Set[int]],
     passing: Set[tuple[str, str]] = frozenset(),
 ) -> Fix:
     """The fix of the interface at `path` of `file`; () is the whole file.
 
-    `written`: a correction by the task's author, which replaces the reference's code of the interface if the candidate lacks that code;
-    `piece`: it is only a part of a definition.
+    `written`: a correction by the task's author, which replaces the reference's code of the interface if the candidate lacks that code.
     `elsewhere`: by file, names that are corrected elsewhere. `raising`: by file, also of the repository, lines at which an import raised.
     `passing`: the file and name of each interface that passes its hidden tests. If the interface's own code is wrong, the candidate's code of
     these stays, provided that it takes the same parameters and uses nothing that the fix changes.
     """
-    whole = _fix(versions, file, path, written, piece, elsewhere, raising)
+    whole = _fix(versions, file, path, written, elsewhere, raising)
     stays = {place for place in passing & _changed(whole) if place != (file, *path[:1]) and _same_call(versions, place)}
     if whole.own is not Own.DIFFERENT or not path or not stays:
         return whole
@@ -81,7 +79,7 @@ def fix(
         target: {*elsewhere.get(target, ()), *(name for at, name in stays if at == target)}
         for target in versions.targets
     }
-    less = _fix(versions, file, path, written, piece, besides, raising)
+    less = _fix(versions, file, path, written, besides, raising)
     needs = versions.candidate.needs(sorted(stays), annotations=False)
     used = {(target, name) for target, found in needs.items() for name in found.names}
     return whole if less.own is not Own.DIFFERENT or used & _changed(less) else less
@@ -105,7 +103,6 @@ def _fix(
     file: str,
     path: Sequence[str],
     written: str,
-    piece: bool,
     elsewhere: Mapping[str, Set[str]],
     raising: Mapping[str, Set[int]],
 ) -> Fix:
@@ -122,7 +119,7 @@ def _fix(
         return _with_code(own, differences, file)
     parsed = source.parse(written.encode(errors="replace"))
     statements = statements_of(parsed, package_of(file))
-    if piece or not any(path[0] in one.binds for one in statements):
+    if not any(path[0] in one.binds for one in statements):
         return _beside_piece(_with_code(own, differences, file), path, written)
     laid = RepositoryProgram(versions.authors.files, {file: _laid(reference, statements)})
     differences = _compared(versions, laid, file, path, elsewhere, raising)

@@ -129,13 +129,13 @@ def _passages(
     readable: Mapping[str, str], hidden: Sequence[_Source], known: Sequence[_Source], least: int
 ) -> Iterator[Passage]:
     marked = {place: _without_marks(text) for place, text in readable.items()}
-    together = secret(marked.values())
+    together = secret(marked.values(), lengths=[least])
     for source in hidden:
         if not _repeated(source, together, known, least):
             continue
         for place, text in marked.items():
-            for start, end in _repeated(source, secret([text]), known, least):
-                copied = repeated(text, secret(version[start:end] for version in source.both), (), run=least)
+            for start, end in _repeated(source, secret([text], lengths=[least]), known, least):
+                copied = repeated(text, secret((version[start:end] for version in source.both), lengths=[least]))
                 yield Passage(
                     place=place,
                     line=_line(text, copied.spans[0].start),
@@ -160,7 +160,7 @@ def _repeated(source: _Source, readable: Secret, known: Sequence[_Source], least
     spans = [
         span
         for version in (0, 1)
-        for span in repeated(source.both[version], readable, [each.words[version] for each in known], run=least).spans
+        for span in repeated(source.both[version], readable, [each.words[version] for each in known]).spans
     ]
     joined: list[tuple[int, int]] = []
     for start, end, _ in sorted(spans):

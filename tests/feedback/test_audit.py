@@ -103,12 +103,10 @@ def test_what_the_candidate_has_is_no_leak() -> None:
     assert audit(words, f"def mean(values, weights):\n    return {CODE}\n") == (words, Audit())
 
 
-def test_what_is_no_sentence_and_what_names_a_category_is_cut() -> None:
+def test_what_is_no_sentence_is_cut() -> None:
     assert audit("x" * 150) == (MARK, Audit(cut=1, encoded=1))
     digits = base64.b64encode(b"return sum(values) / n").decode()
     assert audit(f"Decode {digits} there.")[0].startswith(f"Decode {MARK}")
-    assert audit("A fault (category T2) of yours; error type: T1.")[0] == f"A fault {MARK} of yours; {MARK}."
-    assert audit("The relaxation time T1 and T2 differ.")[1].cut == 0
 
 
 def test_all_levels_of_one_answer_have_its_audit() -> None:
@@ -344,7 +342,7 @@ def test_a_repository_of_data_is_not_read_for_ever() -> None:
     """Files that are no text, or too large, are known to nobody by heart."""
     its = replace(parts(), repo={**parts().repo, "a.bin": b"\0" * 10, "b.txt": b"x " * 1_000_000})
     assert isinstance(its, Parts)
-    assert sum(map(len, secrets(its, Oracle()).brief)) < 10_000
+    assert "x" not in secrets(its, Oracle()).known
 
 
 def test_the_turn_of_another_episode_is_audited_anew() -> None:

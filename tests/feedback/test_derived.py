@@ -33,61 +33,73 @@ def test_one_item_per_failing_interface_in_the_order_of_the_cases() -> None:
     assert [each.interface for each in items] == ["stats.deviation", "stats.Running.push"]
 
 
+UNKNOWN = "The fault is in what `mean` does, or in what it or its hidden tests use."
 SIGNATURES = {
     "nothing there": ("x = 1", "stats.py defines no `mean`.", "T0"),
     "still the stub": (STUB, "`mean` is still as the repository came with it.", "T0"),
-    "one parameter less": ("def mean(values): return 1", "`mean` lacks the parameter `weights`.", "T0"),
-    "two parameters less": ("def mean(): return 1", "`mean` lacks the parameters `values`, `weights`.", "T0"),
+    "one parameter less": (
+        "def mean(values): return 1",
+        "`mean` has the parameter `values`, and its callers expect the parameters `values`, `weights=None`.",
+        "T0",
+    ),
+    "two parameters less": (
+        "def mean(): return 1",
+        "`mean` has no parameters, and its callers expect the parameters `values`, `weights=None`.",
+        "T0",
+    ),
     "renamed": (
         "def mean(values, w=None): return 1",
-        "The fault is in what `mean` does. `mean` lacks the parameter `weights`, and has `w` instead.",
+        UNKNOWN,
         "T2",
     ),
     "renamed and without a default": (
         "def mean(values, w): return 1",
-        "`mean` lacks the parameter `weights`, and has `w` instead.",
+        "`mean` has the parameters `values`, `w`, and its callers expect the parameters `values`, `weights=None`.",
         "T0",
     ),
     "another one at another place": (
         "def mean(w, values): return 1",
-        "`mean` lacks the parameter `weights`, and has `w` instead.",
+        "`mean` has the parameters `w`, `values`, and its callers expect the parameters `values`, `weights=None`.",
         "T0",
     ),
     "renamed, and any keywords": (
         "def mean(values, w=None, **more): return 1",
-        "The fault is in what `mean` does.",
+        UNKNOWN,
         "T2",
     ),
     "one more that must be given": (
         "def mean(values, weights=None, *, axis): return 1",
-        "`mean` has the parameter `axis`, without which its callers call it.",
+        "`mean` has the parameters `values`, `weights=None`, `*`, `axis`, and its callers expect the parameters `values`, `weights=None`.",
         "T0",
     ),
     "no default": (
         "def mean(values, weights): return 1",
-        "`mean` has the parameters `values`, `weights`, and its callers expect the parameters `values`, `weights` (has a default).",
+        "`mean` has the parameters `values`, `weights`, and its callers expect the parameters `values`, `weights=None`.",
         "T0",
     ),
     "another order": (
         "def mean(weights=None, values=None): return 1",
-        "`mean` has the parameters `weights` (has a default), `values` (has a default), and its callers expect the parameters"
-        " `values`, `weights` (has a default).",
+        "`mean` has the parameters `weights=None`, `values=None`, and its callers expect the parameters `values`, `weights=None`.",
         "T0",
     ),
-    "a class": ("class mean: pass", "`mean` lacks the parameters `values`, `weights`.", "T0"),
+    "a class": (
+        "class mean: pass",
+        "`mean` has no parameters, and its callers expect the parameters `values`, `weights=None`.",
+        "T0",
+    ),
     "one more with a default": (
         "def mean(values, weights=None, axis=0): return 1",
-        "The fault is in what `mean` does.",
+        UNKNOWN,
         "T2",
     ),
     "any keywords": (
         "def mean(values, **kwargs): return 1",
-        "The fault is in what `mean` does.",
+        UNKNOWN,
         "T2",
     ),
     "defined in a condition": (
         "if True:\n    def mean(values, weights=None): return 1",
-        "The fault is in what `mean` does.",
+        UNKNOWN,
         "T2",
     ),
     "no Python": ("def mean(:", "stats.py does not parse: invalid syntax (line 1).", "T1"),
@@ -146,7 +158,7 @@ def test_a_method_is_found_in_its_class() -> None:
         "The class Running in stats.py defines no `push`."
     )
     assert item("class Running:\n    def push(self, value): pass", interface="stats.Running.push").analysis == (
-        "`push` lacks the parameter `weight`."
+        "`push` has the parameter `value`, and its callers expect the parameters `value`, `weight=1.0`."
     )
 
 
@@ -159,67 +171,50 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("message", "first"), REFUSED.values(), ids=REFUSED)
-def test_another_name_of_a_parameter_comes_first_only_if_a_call_was_refused(message: str, first: bool) -> None:
+@pytest.mark.parametrize(("message", "refused"), REFUSED.values(), ids=REFUSED)
+def test_another_name_of_a_parameter_is_a_fault_only_if_a_call_was_refused(message: str, refused: bool) -> None:
     raised = Exc(type="TypeError", message=message, frames=())
     found = item("def mean(values, w=None): return 1", case(kind="exception", exception=raised))
-    another = "`mean` lacks the parameter `weights`, and has `w` instead."
-    rename = "Give `mean` the parameters `values`, `weights=None`, in this order."
-    for text, sentence in ((found.analysis, another), (found.suggestion, rename)):
-        assert text.count(sentence) == 1
-        assert text.startswith(sentence) == first
-        assert first or text.endswith(sentence)
-    assert found.category == ("T0" if first else "T1")
+    assert found.analysis.startswith(ANOTHER) == refused
+    assert found.suggestion.startswith(RENAME) == refused
+    assert ("`w=None`" in found.analysis) == ("Give `mean`" in found.suggestion) == refused
+    assert found.category == ("T0" if refused else "T1")
+
+
+ANOTHER = (
+    "`mean` has the parameters `values`, `w=None`, and its callers expect the parameters `values`, `weights=None`."
+)
+RENAME = "Give `mean` the parameters `values`, `weights=None`, in this order."
 
 
 def test_if_only_some_calls_were_refused_the_other_failures_have_their_advice() -> None:
     raised = Exc(type="TypeError", message=REFUSED["by name"][0])
     cases = (case(kind="exception", exception=raised), case())
     found = item("def mean(values, w=None): return 1", *cases)
-    assert found.analysis.startswith("`mean` lacks the parameter `weights`, and has `w` instead.")
-    assert found.suggestion.startswith("Give `mean` the parameters `values`, `weights=None`, in this order.")
+    assert found.analysis.startswith(ANOTHER)
+    assert found.suggestion.startswith(RENAME)
     assert "Go through `mean` step by step" in found.suggestion
     assert "step by step" not in item("def mean(values, w=None): return 1", cases[0]).suggestion
 
 
-def test_another_name_of_a_parameter_comes_after_the_authors_text() -> None:
+def test_another_name_of_a_parameter_comes_before_the_authors_text() -> None:
     words = {"stats.mean": {"analysis": "The weights are not used.", "suggestion": "Divide by the weights."}}
-    played = turn("def mean(values, w=None):\n    return sum(values) / 2\n", case())
-    [found] = researcher(task(), parts(words))([played], 3).items
-    assert found.analysis == ("The weights are not used. `mean` lacks the parameter `weights`, and has `w` instead.")
-    assert (
-        found.suggestion == "Divide by the weights. Give `mean` the parameters `values`, `weights=None`, in this order."
-    )
-    assert found.authors["analysis"] == found.authors["suggestion"] == "derived+task"
     refused = case(
         kind="exception", exception=Exc(type="TypeError", message="mean() got an unexpected keyword argument")
     )
-    [found] = researcher(task(), parts(words))([replace(played, verdict=Verdict(cases=(refused,), seed=1))], 3).items
-    assert found.analysis.startswith("`mean` lacks the parameter `weights`, and has `w` instead")
+    played = turn("def mean(values, w=None):\n    return sum(values) / 2\n", refused)
+    [found] = researcher(task(), parts(words))([played], 3).items
+    assert found.analysis.startswith(ANOTHER)
     assert found.analysis.endswith("The weights are not used.")
-
-
-@pytest.mark.parametrize("words", [None, {"stats.mean": {"analysis": "Not used.", "suggestion": "Use them."}}])
-def test_another_name_of_a_parameter_comes_last_of_an_interface_that_others_may_break(
-    words: dict[str, dict[str, str]] | None,
-) -> None:
-    code = "def deviation(values, *, ddof=1):\n    return 0\ndef mean(values, w=None):\n    return deviation(values)\n"
-    uses = ("stats.mean", "stats.deviation")
-    cases = (replace(case(), uses=uses), replace(case("stats.deviation"), uses=("stats.deviation",)))
-    found = {each.interface: each for each in researcher(task(), parts(words))([turn(code, *cases)], 3).items}[
-        "stats.mean"
-    ]
-    assert found.possible_causes == ("stats.deviation",)
-    assert found.analysis.count("and has `w` instead.") == 1
-    assert found.analysis.endswith("and has `w` instead.")
-    assert found.suggestion.endswith("Give `mean` the parameters `values`, `weights=None`, in this order.")
+    assert found.suggestion == f"{RENAME} Divide by the weights."
+    assert found.authors["analysis"] == found.authors["suggestion"] == "derived+task"
 
 
 def test_a_parameter_that_no_call_can_name_may_have_any_name() -> None:
     authors = replace(parts(), reference={"stats.py": b"def mean(values, weights=None, /, *, axis=0): return 1\n"})
     code = b"def mean(values, w=None, /, *, axis=0): return 2\n"
     (found,) = derive(task(), authors, {"stats.py": code}, Verdict(cases=(case(),), seed=1))
-    assert found.analysis == "The fault is in what `mean` does."
+    assert found.analysis == UNKNOWN
 
 
 DEFAULTS = {
@@ -230,7 +225,7 @@ DEFAULTS = {
     "z=EPSILON": "`z` (has a default)",
     "z=(1, 2)": "`z` (has a default)",
     "z='a long text of theirs'": "`z` (has a default)",
-    "*, z=False": "`z=False`",
+    "*, z=False": "`*`, `z=False`",
     "z": "`z`",
 }
 
@@ -248,7 +243,9 @@ def test_parameters_are_named_with_their_defaults(parameter: str, named: str) ->
 
 def test_a_module_as_interface_names_each_definition_that_is_amiss() -> None:
     found = item("def mean(): pass\ndef deviation(values, *, ddof=1): pass", interface="stats")
-    assert found.analysis == ("`mean` lacks the parameters `values`, `weights`. stats.py defines no `Running`.")
+    assert found.analysis == (
+        "`mean` has no parameters, and its callers expect the parameters `values`, `weights=None`. stats.py defines no `Running`."
+    )
     assert found.suggestion.startswith("Give `mean` the parameters `values`, `weights=None`, in this order.")
     assert found.correction == REFERENCE
 
@@ -269,13 +266,7 @@ def test_of_a_missing_exception_it_is_not_said_that_all_come_before_the_work() -
 
 def test_a_missing_exception_and_another_one_are_told_once() -> None:
     found = item(WRONG, case(kind="no-exception"), case(kind="other-exception"))
-    assert found.description.count("which exception") == 1
     assert found.suggestion.count("Look in the instruction for which exception") == 1
-
-
-def test_interfaces_without_fault_are_named() -> None:
-    found = item(WRONG, case(), case("stats.deviation", passed=True))
-    assert found.analysis == ("The fault is in what `mean` does. No fault was found in `deviation`.")
 
 
 def refused(line: int, text: str, kind: str = "SyntaxError") -> Exc:
@@ -317,7 +308,9 @@ def test_an_exception_that_the_code_raises_on_purpose_is_no_line_to_repair() -> 
     assert "fix the line" not in suggestion.lower()
     assert suggestion.startswith("Compare what `mean` raises, and when, with the instruction")
     by_accident = Exc(type="ValueError", message="weights", frames=("stats.py:4 in mean: raised(values)",))
-    assert item(WRONG, case(kind="exception", exception=by_accident)).suggestion.startswith("Fix the line that raises")
+    assert item(WRONG, case(kind="exception", exception=by_accident)).suggestion.startswith(
+        "Find out why the line raises"
+    )
 
 
 def test_no_sentence_of_a_suggestion_is_said_twice() -> None:

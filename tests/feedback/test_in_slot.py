@@ -74,7 +74,7 @@ def test_a_model_is_told_that_a_correction_is_the_part(tasks: dict[str, Task]) -
         "suggestion": "Three.",
     }
     answer = json.dumps({"feedbacks": [{**record, "correction": part, "caused_by": ""}]})
-    records = Rules(failing=(NAMES[0],), corrections=True).records
+    records = Rules(failing=(NAMES[0],), style=Style(code_from=1)).records
     records.add(answer)
     assert records.by_key[NAMES[0]][0]["correction"] == "delta = other.mean - self.mean\nmean = self.mean"
 
@@ -98,7 +98,7 @@ def test_a_missing_definition_is_told(tasks: dict[str, Task]) -> None:
     parts = task.load()
     shown = text(task, parts, answered(parts, "    def join(self, other):\n        return self"), 3)
     assert "The class Moments in moments.py defines no `merge`." in shown
-    assert "Define the function `merge` in the class Moments in moments.py with the parameters `other`." in shown
+    assert "Define the function `merge` in the class Moments in moments.py with the parameter `other`." in shown
 
 
 def test_the_authors_lines_are_the_correction_and_said_once(tasks: dict[str, Task]) -> None:

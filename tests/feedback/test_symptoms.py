@@ -8,7 +8,8 @@ import re
 import pytest
 
 from pytest_recode import verdict
-from pytest_recode.feedback.researcher import USUALLY, researcher
+from pytest_recode.feedback.derived import USUALLY
+from pytest_recode.feedback.researcher import researcher
 from pytest_recode.feedback.symptoms import PHRASES, SYMPTOMS
 from pytest_recode.verdict import Exc
 from tests.feedback.scene import REFERENCE, STUB, case, parts, task, turn
@@ -40,13 +41,9 @@ def test_every_kind_of_a_case_has_its_symptom() -> None:
     assert {*re.findall(r'"([a-z-]+)"', documented[1]), ""} == set(SYMPTOMS)
 
 
-@pytest.mark.parametrize("words", [None, WORDS], ids=["derived", "task"])
 @pytest.mark.parametrize("kind", NOT_OF_VALUES)
-def test_l1_says_what_is_meant_by_the_symptom(kind: str, words: dict[str, dict[str, str]] | None) -> None:
-    found = labels(1, kind, words=words)
-    assert found["Description"].lower().startswith(SYMPTOMS[kind].description.lower())
-    assert "Analysis" not in found
-    assert "The mean is off" not in found["Description"]
+def test_at_l1_an_authors_text_on_wrong_values_is_not_said_of_other_failures(kind: str) -> None:
+    assert set(labels(1, kind)) == set(labels(1, kind, words=None)) == {"Symptom"}
 
 
 @pytest.mark.parametrize("kind", NOT_OF_VALUES)
@@ -62,39 +59,26 @@ def test_l2_says_how_it_comes_about_before_what_usually_goes_wrong(kind: str) ->
 def test_nothing_is_added_to_other_symptoms(kind: str) -> None:
     found = labels(2, kind, words=None)
     assert "Description" not in found
-    assert found["Analysis"] == "The fault is in what `mean` does."
+    assert found["Analysis"] == ("The fault is in what `mean` does, or in what it or its hidden tests use.")
 
 
 @pytest.mark.parametrize("kind", NOT_OF_VALUES)
 def test_beside_wrong_values_both_are_said(kind: str) -> None:
     found = labels(3, "mismatch", kind)
-    assert found["Description"].startswith("The mean is off. ")
-    assert SYMPTOMS[kind].description[1:] in found["Description"]
+    assert found["Description"] == "The mean is off."
     assert found["Analysis"] == f"{sentence(kind)} The weights are not used."
     assert found["Suggestion"].endswith(" Divide by the sum of the weights.")
     assert SYMPTOMS[kind].advice.format(name="mean")[1:] in found["Suggestion"]
 
 
 def test_the_most_frequent_kind_is_said_first() -> None:
-    described = SYMPTOMS["no-exception"].description[1:]
     for kinds in (("no-exception", "not-finite", "not-finite"), ("not-finite", "no-exception", "no-exception")):
         found = labels(1, *kinds)
-        assert found["Description"].startswith("The mean is off.")
-        assert described in found["Description"]
+        assert found["Description"] == "The mean is off."
         assert found["Symptom"].lower().startswith(SYMPTOMS[kinds[1]].symptom.lower())
 
 
-def test_a_description_says_nothing_that_the_symptom_says() -> None:
-    found = labels(1, "mismatch", "mismatch", "no-exception", words=None)
-    assert found == {
-        "Symptom": "Returned values differ from those that are right; no exception is raised where one is asked for.",
-        "Description": "The instruction says for which input or state to raise which exception.",
-    }
-
-
-def test_how_it_comes_about_does_not_repeat_what_is_meant() -> None:
-    for kind in NOT_OF_VALUES:
-        assert "instruction" not in SYMPTOMS[kind].analysis
+def test_how_it_comes_about_is_said_of_each_kind() -> None:
     assert labels(2, "no-exception", "other-exception", words=None)["Analysis"] == (
         "A check in `mean` is missing, or lets too much pass. A check in `mean` is missing, comes after the code that raises, or raises"
         " another type."
@@ -134,7 +118,8 @@ def test_of_code_that_is_right_no_fault_is_described() -> None:
 def test_authors_of_each_field_are_recorded() -> None:
     played = turn(WRONG, case(), case(kind="dtype"))
     [item] = researcher(task(), parts(WORDS))([played], 3).items
-    assert {item.authors[name] for name in ("description", "analysis", "suggestion")} == {"derived+task"}
+    assert item.authors["description"] == "task"
+    assert {item.authors[name] for name in ("analysis", "suggestion")} == {"derived+task"}
 
 
 def test_phrases_name_nothing_but_the_interface() -> None:
