@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_recode.program import source
 from pytest_recode.program.interfaces import file_of
@@ -18,6 +18,7 @@ REFUSALS = frozenset({"SyntaxError", "IndentationError", "TabError"})
 _COMPILED = re.compile(r"(?P<file>.+?):(?P<line>\d+): ")
 """Matches a frame of a file that is compiled; frames of code that runs have a function's name before the second colon."""
 _ON_IMPORT = re.compile(r"(?P<file>.+?):(?P<line>\d+) in <module>")
+_IN_FUNCTION = re.compile(r".+?:\d+ in (?!<module>)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +58,22 @@ def import_failures(verdict: Verdict, targets: Sequence[str]) -> dict[str, list[
     return {file: cases for file, cases in ended.items() if file not in further}
 
 
+def _ran(case: Case, file: str) -> bool:
+    """Whether the case shows that code of the file ran."""
+    if case.outcome is Outcome.PASSED:
+        return file_of(case.interface, [file]) is not None
+    frames = case.exception.frames if case.exception is not None else ()
+    return any(_IN_FUNCTION.match(frame) and frame.startswith(f"{file}:") for frame in frames)
+
+
 def graded(candidate: Files, file: str, verdict: Verdict) -> FileVersion:
-    """The candidate's file, with a problem if the interpreter refused to compile it: more than the grammar is checked then."""
+    """The candidate's file, with a problem if the interpreter refused to compile it: more than the grammar is checked then.
+
+    A file that ran has no such problem, even if this Python cannot parse it: the sandbox may have a later one.
+    """
     parsed = source.parse(candidate.get(file))
+    if parsed.remedy == source.SYNTAX and any(_ran(case, file) for case in verdict.cases):
+        return replace(parsed, problem="", remedy="")
     for case in verdict.cases:
         failure = import_failure(case, [file])
         if failure is not None and failure.refused and parsed.tree is not None:

@@ -32,7 +32,7 @@ def structure(
     """Missing definitions and different signatures at `path`; of a whole file (), those of every public definition.
 
     `refused`: the interpreter refused the arguments of a call. Otherwise a signature is a fault only if it can be called neither by
-    position nor by name as the authors' can.
+    position nor by name as the authors' can, and no decorator can have changed it.
     """
     if candidate.problem:
         return Structure(facts=(f"{file} {candidate.problem}",), steps=(candidate.remedy.format(file=file),))
@@ -52,14 +52,27 @@ def structure(
     noun = "class" if isinstance(right, ast.ClassDef) else "function"
     where = f"the class {'.'.join(path[:-1])} in {file}" if len(path) > 1 else file
     if own is None:
+        if _may_have(name, path[:-1], candidate):
+            return Structure()
         step = f"define the {noun} `{name}` in {where}" + (f" with {_listed(expected)}" if expected else "")
         return Structure(facts=(f"{where} defines no `{name}`",), steps=(step,))
-    if expected is None or parameters is None or len(_refused(expected, parameters)) < (1 if refused else 2):
+    if expected is None or parameters is None or (own.decorator_list and not refused):
+        return Structure()
+    if len(_refused(expected, parameters)) < (1 if refused else 2):
         return Structure()
     return Structure(
         facts=(f"`{name}` has {_listed(parameters)}, and its callers expect {_listed(expected)}",),
         steps=(f"give `{name}` {_listed(expected)}" + (", in this order" if len(expected) > 1 else ""),),
     )
+
+
+def _may_have(name: str, path: Sequence[str], candidate: FileVersion) -> bool:
+    """Whether the module or the class at `path` can have `name` without a definition: assigned, imported, or inherited."""
+    around = source.definition(candidate, path)
+    body = candidate.tree.body if candidate.tree is not None and not path else around.body if around is not None else ()
+    bound = {each for node in source.statements(body) for each in source.bound(node)}
+    inherits = isinstance(around, ast.ClassDef) and bool(around.bases or around.keywords)
+    return candidate.tree is None or inherits or not bound.isdisjoint({name, "*"})
 
 
 def _listed(parameters: Sequence[Parameter]) -> str:

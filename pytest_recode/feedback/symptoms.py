@@ -35,24 +35,24 @@ _WHEN_TO_RAISE = (
 SYMPTOMS = {
     "exception": Symptom(
         symptom="an exception is raised",
-        advice="find out why the line raises, and check the case in which it does",
+        advice="find out why the exception is raised, and check the case in which it is",
     ),
     "undefined": Symptom(
         symptom="a function or class that the hidden tests use is not defined",
         advice="define in each target all that the instruction names there, under exactly these names",
     ),
     "other-exception": Symptom(
-        symptom="another exception is raised than the one that the instruction asks for",
+        symptom="another exception is raised than the one that is asked for",
         analysis="a check in `{name}` is missing, comes after the code that raises, or raises another type",
         advice=_WHEN_TO_RAISE,
     ),
     "no-exception": Symptom(
-        symptom="no exception is raised where the instruction asks for one",
+        symptom="no exception is raised where one is asked for",
         analysis="a check in `{name}` is missing, or lets too much pass",
         advice=_WHEN_TO_RAISE,
     ),
     "no-warning": Symptom(
-        symptom="no warning is given where the instruction asks for one",
+        symptom="no warning is given where one is asked for",
         analysis="`{name}` never warns, or its condition is too narrow",
         advice="look in the instruction for when `{name}` must warn",
     ),

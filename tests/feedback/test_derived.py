@@ -162,6 +162,40 @@ def test_a_method_is_found_in_its_class() -> None:
     )
 
 
+NO_DEFINITION = {
+    "assigned": ("mean = sum", "stats.mean"),
+    "assigned in a condition": ("if True:\n    mean = sum", "stats.mean"),
+    "imported": ("from tools import average as mean", "stats.mean"),
+    "whatever a module has": ("from tools import *", "stats.mean"),
+    "inherited": ("class Running(Base): pass", "stats.Running.push"),
+    "assigned in a class": ("class Running:\n    push = print", "stats.Running.push"),
+    "static": ("class Running:\n    @staticmethod\n    def push(value, weight=1.0): return 1", "stats.Running.push"),
+    "decorated": ("@adapted\ndef mean(): return 1", "stats.mean"),
+}
+
+
+@pytest.mark.parametrize(("code", "interface"), NO_DEFINITION.values(), ids=NO_DEFINITION)
+def test_what_may_be_there_without_a_definition_is_not_said_to_be_missing(code: str, interface: str) -> None:
+    found = item(code, interface=interface)
+    assert (
+        found.analysis
+        == f"The fault is in what `{interface.rpartition('.')[2]}` does, or in what it or its hidden tests use."
+    )
+    assert "efine the function" not in found.suggestion
+    assert "Give `" not in found.suggestion
+
+
+def test_code_that_ran_is_not_said_to_have_no_syntax() -> None:
+    """The sandbox may have a later Python than the host."""
+    code = "def mean(:"
+    assert "does not parse" in item(code).analysis
+    raised = Exc(type="ValueError", message="", frames=("stats.py:1 in mean: raise",))
+    for ran in (case("stats.deviation", passed=True), case("stats.deviation", kind="exception", exception=raised)):
+        found = item(code, case(), ran)
+        assert found.analysis == UNKNOWN
+        assert "syntax" not in found.suggestion
+
+
 REFUSED = {
     "by name": ("mean() got an unexpected keyword argument 'weights'", True),
     "missing": ("mean() missing 1 required positional argument: 'w'", True),
@@ -309,7 +343,7 @@ def test_an_exception_that_the_code_raises_on_purpose_is_no_line_to_repair() -> 
     assert suggestion.startswith("Compare what `mean` raises, and when, with the instruction")
     by_accident = Exc(type="ValueError", message="weights", frames=("stats.py:4 in mean: raised(values)",))
     assert item(WRONG, case(kind="exception", exception=by_accident)).suggestion.startswith(
-        "Find out why the line raises"
+        "Find out why the exception is raised"
     )
 
 
