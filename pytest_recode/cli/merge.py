@@ -22,10 +22,10 @@ def add_to(commands: Commands) -> None:
 
 
 def _merge(arguments: argparse.Namespace) -> str:
-    from pytest_recode.records import merged_run
-    from pytest_recode.records.merge_check import checked
-    from pytest_recode.records.merge_parts import read_part
     from pytest_recode.render import merged
+    from pytest_recode.shards import merged_run
+    from pytest_recode.shards.merge_check import checked
+    from pytest_recode.shards.merge_parts import read_part
 
     shards = checked([read_part(path) for path in arguments.parts])
     merged_run.check_place(arguments.out, shards)

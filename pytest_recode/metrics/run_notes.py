@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.metrics.attempt import Attempt
-from pytest_recode.records.merge_parts import MERGED
 from pytest_recode.records.results import parse_json
-from pytest_recode.records.run_directory import TRANSCRIPTS, UNREADABLE, in_progress
+from pytest_recode.records.run_directory import MERGED, TRANSCRIPTS, UNREADABLE, in_progress
 from pytest_recode.records.transcript_reader import first_line
 from pytest_recode.wording import some_of
 

@@ -6,8 +6,8 @@ import shlex
 from collections import Counter
 from pathlib import Path
 
-from pytest_recode.records.merge_check import Merge
 from pytest_recode.render.words import plural
+from pytest_recode.shards.merge_check import Merge
 from pytest_recode.wording import some_of
 
 _MOST = 5

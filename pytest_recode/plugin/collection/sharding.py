@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from pytest_recode.formats import Format
     from pytest_recode.plugin.run.session import Run
-    from pytest_recode.records.shard_file import FormatSettings, ShardFile
     from pytest_recode.settings import Settings
     from pytest_recode.shard import Shard
+    from pytest_recode.shards.shard_file import FormatSettings, ShardFile
     from pytest_recode.task import Task
 
 _OUTPUT = "recode_shard"
@@ -59,7 +59,7 @@ def content(run: Run) -> ShardFile | None:
     """The content of shard.json for this session; None without `--recode-shard`."""
     if run.settings.shard is None:
         return None
-    from pytest_recode.records.shard_file import SCHEMA
+    from pytest_recode.shards.shard_file import SCHEMA
 
     return {
         "schema": SCHEMA,
@@ -74,7 +74,7 @@ def content(run: Run) -> ShardFile | None:
 
 def _format(owns: Sequence[Settings]) -> FormatSettings:
     """`owns`: the settings of each agent."""
-    from pytest_recode.records.shard_file import joined
+    from pytest_recode.shards.shard_file import joined
 
     return {
         "attempts": max(own.attempts for own in owns),

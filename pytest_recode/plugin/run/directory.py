@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_recode.faults import RecordsError, UserError
-from pytest_recode.records import shard_file
 from pytest_recode.records.run_directory import (
     ANSWERS,
     CONTROLLER,
@@ -27,7 +26,8 @@ from pytest_recode.records.run_directory import (
     wait_until_unused,
 )
 from pytest_recode.records.run_files import LOCAL, RunFiles
-from pytest_recode.records.shard_file import SHARD_FILE, ShardFile
+from pytest_recode.shards import shard_file
+from pytest_recode.shards.shard_file import SHARD_FILE, ShardFile
 from pytest_recode.wording import guess
 
 if TYPE_CHECKING:

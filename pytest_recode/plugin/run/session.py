@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from pytest_recode.plugin.workers.stopped_processes import StoppedProcesses
     from pytest_recode.records.ledger import FileLedger
     from pytest_recode.records.record import EpisodeFacts
-    from pytest_recode.records.shard_file import ShardFile
     from pytest_recode.sandboxes.launch_server import LaunchServer
     from pytest_recode.settings import Settings
+    from pytest_recode.shards.shard_file import ShardFile
     from pytest_recode.task import Task
     from pytest_recode.validation.gradings import CommonGrader
 

@@ -7,27 +7,26 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pytest_recode.faults import UserError
-from pytest_recode.records import shard_file
 from pytest_recode.records.line_check import checked_line
 from pytest_recode.records.record import EpisodeFacts, Record
 from pytest_recode.records.results import read
 from pytest_recode.records.run_directory import (
     CONTROLLER,
     LEDGER,
+    MERGED,
     RESULTS,
     TRANSCRIPTS,
     UNREADABLE,
     reading,
     written_to,
 )
-from pytest_recode.records.shard_file import SHARD_FILE, ShardFile
 from pytest_recode.records.transcript import name
 from pytest_recode.records.transcript_reader import first_line
 from pytest_recode.schema.stored_forms import DamagedError
 from pytest_recode.shard import Shard, parse_shard
+from pytest_recode.shards import shard_file
+from pytest_recode.shards.shard_file import SHARD_FILE, ShardFile
 
-MERGED = "merged.json"
-"""The file of a merged directory that names its parts."""
 _COPIED = (
     *(f"{TRANSCRIPTS}/*.jsonl", "checkpoints/*.jsonl", "first-turns/*.json", "retrieval/*.json", "retrieval/*.part"),
     *("answers/*.jsonl", "feedback/*", "adoption/*"),

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import UserError
-from pytest_recode.records.merge_parts import ShardDirectory
 from pytest_recode.records.record import EpisodeFacts
 from pytest_recode.records.run_directory import reading
-from pytest_recode.records.shard_file import FormatSettings, changed_lists
 from pytest_recode.shard import Shard
+from pytest_recode.shards.merge_parts import ShardDirectory
+from pytest_recode.shards.shard_file import FormatSettings, changed_lists
 
 _VECTORS = "retrieval/"
 """Files that several shards may have: each asks for the vectors of the repositories that it needs, which are equal for all."""

@@ -20,11 +20,11 @@ from pytest_recode import VERSION
 from pytest_recode.faults import UserError
 from pytest_recode.records import locks
 from pytest_recode.records.ledger_lines import RunLine, ledger_line
-from pytest_recode.records.merge_check import Merge
-from pytest_recode.records.merge_parts import MERGED, ShardDirectory
 from pytest_recode.records.results import parse_json, rewrite
-from pytest_recode.records.run_directory import LEDGER, RESULTS, UNREADABLE, reading, writing
+from pytest_recode.records.run_directory import LEDGER, MERGED, RESULTS, UNREADABLE, reading, writing
 from pytest_recode.schema.stored_forms import DamagedError
+from pytest_recode.shards.merge_check import Merge
+from pytest_recode.shards.merge_parts import ShardDirectory
 
 
 def check_place(out: Path, merge: Merge) -> None:
