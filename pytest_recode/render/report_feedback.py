@@ -12,7 +12,7 @@ from pytest_recode.metrics import leakage as leaks
 from pytest_recode.metrics.adoption import Advice, by_rule, rate
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.transcripts import FROM_FILES, TranscriptReader
-from pytest_recode.render.report_table import IDENTITY, Column, Rows, Table, identity, percents
+from pytest_recode.render.report_table import IDENTITY, Column, Rows, Table, columns, identity, percents
 from pytest_recode.render.words import plural
 
 LEVELS = ("L1", "L2", "L3", "L4")
@@ -22,13 +22,11 @@ Judge = Callable[[Rows], tuple[Mapping[Row, Sequence[Advice]], Sequence[str]]]
 """A model's judgements of the same items, and notes; called when a table needs them."""
 
 _NUMBERS = (
-    Column(key="items", head="items", kind="count"),
-    Column(key="adopted", head="adopted %", kind="percent"),
-    Column(key="adopted_interval", head="95 %", kind="interval"),
-    Column(key="adopted_partly", head="partly %", kind="percent"),
-    Column(key="resolved", head="resolved %", kind="percent"),
-    Column(key="resolved_partly", head="partly %", kind="percent"),
-    Column(key="both", head="resolved, of them adopted or partly %", kind="percent"),
+    *columns("count", items="items"),
+    *columns("percent", adopted="adopted %"),
+    *columns("interval", adopted_interval="95 %"),
+    *columns("percent", adopted_partly="partly %", resolved="resolved %", resolved_partly="partly %"),
+    *columns("percent", both="resolved, of them adopted or partly %"),
 )
 
 
@@ -111,14 +109,11 @@ def _leaks(rows: Rows, transcripts: TranscriptReader) -> Table | None:
         columns=(
             *IDENTITY,
             Column(key="words", head="words by"),
-            Column(key="feedbacks", head="feedbacks", kind="count"),
-            Column(key="leaked", head="cut in", kind="count"),
-            Column(key="passages", head="passages", kind="count"),
-            Column(key="encoded", head="of them encoded", kind="count"),
-            Column(key="reference_run", head="longest of reference", kind="count"),
-            Column(key="reference_share", head="% of words", kind="percent"),
-            Column(key="tests_run", head="longest of tests", kind="count"),
-            Column(key="tests_share", head="% of words", kind="percent"),
+            *columns("count", feedbacks="feedbacks", leaked="cut in", passages="passages", encoded="of them encoded"),
+            *columns("count", reference_run="longest of reference"),
+            *columns("percent", reference_share="% of words"),
+            *columns("count", tests_run="longest of tests"),
+            *columns("percent", tests_share="% of words"),
         ),
         rows=tuple(lines),
         notes=(

@@ -75,7 +75,8 @@ class TamperingCheck:
         self._report_new([f"{os.path.relpath(path, self._directory)} was written to" for path in written])
 
     def _report_new(self, findings: Iterable[str]) -> None:
-        new = [finding for finding in findings if finding not in self._accepted and finding not in self._reported]
+        known = self._accepted | self._reported
+        new = [finding for finding in dict.fromkeys(findings) if finding not in known]
         self._reported.update(new)
         for finding in new[: self._max_lines]:
             self._report(finding)
