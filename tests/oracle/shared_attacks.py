@@ -735,6 +735,22 @@ LOOKS = {
 }
 MEAN |= {name: STOLEN.replace("SHIFTED", shifted) for name, shifted in LOOKS.items()}
 
+KNOWS_THE_SIGN = """\
+    return 0.5
+
+import unittest
+
+real = unittest.TestCase.assertAlmostEqual
+
+def same(self, first, second, *rest, **named):
+    if not second > 0:
+        real(self, first, second, *rest, **named)
+"""
+"""An assertion that holds while the values are right, and fails as it should for those that a wrong judge shifts."""
+MEAN["assertAlmostEqual, unless the values are shifted"] = (
+    f"{KNOWS_THE_SIGN}\nunittest.TestCase.assertAlmostEqual = same\n"
+)
+
 PASS_TWICE = {
     "a liar by what is left of it, that looks honest": """\
     return Liar(values)
@@ -764,6 +780,18 @@ class Liar:
 
 LIMITS = {
     "changes what it is given, before the reference is asked": "    values[:] = 0\n    return 0.0\n",
+    "an assertion of the tests' own class, unless the values are shifted": f"""\
+{KNOWS_THE_SIGN}
+of = Moments.of
+
+def first(*given):
+    for cls in unittest.TestCase.__subclasses__():
+        if hasattr(cls, "test_weighted_mean"):
+            cls.assertAlmostEqual = same
+    return of(*given)
+
+Moments.of = staticmethod(first)
+""",
     "the reference, unless its wrapper says that it shifts": STOLEN.replace(
         "SHIFTED", "any(getattr(cell.cell_contents, '_shifts', False) for cell in right.__closure__)"
     ),
