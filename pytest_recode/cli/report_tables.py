@@ -21,6 +21,7 @@ from pytest_recode.render import (
     report_history,
     report_pairs,
     report_snippets,
+    report_speed,
     report_table,
     report_tasks,
 )
@@ -137,6 +138,7 @@ def makers(
         **report_dates.tables(with_lines, own),
         **{name: table for name, table in {**episodes, **pairs}.items() if name in _ABOVE},
         **episodes,
+        **report_speed.tables(own),
         **report_tasks.tables(own),
         **report_history.tables(own),
         **report_faults.tables(own, known),

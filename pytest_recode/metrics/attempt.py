@@ -68,6 +68,16 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredSpeed:
+    """The largest speed-up of an episode's turns, with its interval; None if no turn had a valid solver. `published`: those of other models for this task."""
+
+    speed_up: float | None
+    low: float | None = None
+    high: float | None = None
+    published: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OriginalTurn:
     """The original turn of an Attempt that is a replay: a single turn from the same state, with other feedback."""
 
@@ -135,6 +145,7 @@ class Attempt:
     year: int | None = None  # publication year of the task's paper
     reason: str = ""  # why it is not solved, in one line: the first case that failed in the last turn, or the error
     transcript: Path | None = None  # None: there is no such file
+    speed: MeasuredSpeed | None = None  # of the solvers that it wrote; None: its benchmark measures none
     replay: OriginalTurn | None = None  # not None: the attempt is a replayed turn, which does not count as an episode
 
     @property

@@ -8,7 +8,17 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from pytest_recode.metrics.attempt import Attempt, CaseFailure, OriginalTurn, Row, Shared, Snippet, TurnScore, iso_dates
+from pytest_recode.metrics.attempt import (
+    Attempt,
+    CaseFailure,
+    MeasuredSpeed,
+    OriginalTurn,
+    Row,
+    Shared,
+    Snippet,
+    TurnScore,
+    iso_dates,
+)
 from pytest_recode.metrics.published import FORMAT, year_of
 from pytest_recode.records.record import Record, TurnRecord, answers, cause, findings, main_line
 from pytest_recode.records.setup_record import SNIPPET, SettingsRecord
@@ -84,6 +94,7 @@ def from_record(
         year=_year(record),
         reason=equal(_reason(record)),
         transcript=(transcripts or {}).get(record["transcript"]),
+        speed=_measured_speed(record),
         replay=_replay(record),
     )
 
@@ -229,3 +240,19 @@ def task_key(task: str, facts: Mapping[str, Any]) -> str:
     """The name of a task in reports, from its id and facts; published results use the same names."""
     snippet = snippet_of(facts)
     return f"{snippet.paper}/{snippet.name}" if snippet else task
+
+
+_SPEED_UP, _LOW, _HIGH = "speed-up", "speed-up, lower bound", "speed-up, upper bound"
+"""Names of scores in records (formats/algotune/shipped/test_speed.py.txt)."""
+
+
+def _measured_speed(record: Record) -> MeasuredSpeed | None:
+    """That of an episode; None if its benchmark measures none."""
+    published = (record.get("facts") or {}).get("published")
+    if not isinstance(published, dict) or not record["turns"]:
+        return None
+    turns = [turn["scores"] for turn in record["turns"] if _SPEED_UP in turn.get("scores", {})]
+    if not turns:
+        return MeasuredSpeed(speed_up=None, published=published)
+    best = max(turns, key=lambda scores: scores[_SPEED_UP])
+    return MeasuredSpeed(speed_up=best[_SPEED_UP], low=best.get(_LOW), high=best.get(_HIGH), published=published)
