@@ -2,7 +2,8 @@
 
     python benchmarks/stub_provider.py --seconds 2 --allowed 4 --retry-after 1
 
-Prints its URL. The first answers of an episode are wrong, and the one to its third turn is right. `GET /v1/requests` returns a list of all
+Prints its URL. The first answers of an episode are wrong, and the one to its third turn is right. A program that offers a shell among its tools
+is asked to write the file by a command, and then gets a text. `GET /v1/requests` returns a list of all
 requests so far: [Unix time, task, status]. `POST /v1/fault {"status": 500, "seconds": 5}` makes it fail for a while; status 0 is a reset.
 """
 
@@ -19,6 +20,8 @@ from typing import Any
 from aiohttp import web
 
 CODE = "```python one.py\ndef one():\n    return {}\n```\n"
+SHELLS = {"Bash": "command", "bash": "command", "exec_command": "cmd", "run_shell_command": "command"}
+"""Shell tools of command-line agents: their names, and the argument that is the command."""
 
 
 class Provider:
@@ -31,7 +34,7 @@ class Provider:
 
     async def complete(self, request: web.Request) -> web.Response:
         body = await request.json()
-        prompt = "\n".join(str(message["content"]) for message in body["messages"])
+        prompt = "\n".join(str(message.get("content")) for message in body["messages"])
         found = re.search(r"the task (\w+)", prompt)
         status = self._status()
         self._requests.append((time.time(), found[1] if found else "", status))
@@ -45,7 +48,7 @@ class Provider:
             await asyncio.sleep(self._seconds)
         finally:
             self._busy -= 1
-        return web.json_response(_completion(body, len(prompt) // 4, CODE.format(1 if self._last in prompt else 2)))
+        return web.json_response(_completion(body, len(prompt) // 4, 1 if self._last in prompt else 2))
 
     def _status(self) -> int:
         until, status = self._fault
@@ -62,14 +65,21 @@ class Provider:
         return web.json_response(self._requests)
 
 
-def _completion(body: Mapping[str, Any], prompt: int, text: str) -> dict[str, Any]:
-    message = {"role": "assistant", "content": text}
+def _completion(body: Mapping[str, Any], prompt: int, answer: int) -> dict[str, Any]:
+    names = [tool["function"]["name"] for tool in body.get("tools", ())]
+    shell = next((name for name in names if name in SHELLS), "")
+    message: dict[str, Any] = {"role": "assistant", "content": "The file is written." if shell else CODE.format(answer)}
+    acts = bool(shell) and body["messages"][-1]["role"] != "tool"
+    if acts:
+        arguments = {SHELLS[shell]: f"echo 'def one(): return {answer}' > one.py", "description": "writes the file"}
+        function = {"name": shell, "arguments": json.dumps(arguments)}
+        message = {**message, "tool_calls": [{"id": f"call_{time.time_ns()}", "type": "function", "function": function}]}
     return {
         "id": "1",
         "object": "chat.completion",
         "created": 1,
         "model": body["model"],
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls" if acts else "stop"}],
         "usage": {"prompt_tokens": prompt, "completion_tokens": 100, "total_tokens": prompt + 100},
     }
 

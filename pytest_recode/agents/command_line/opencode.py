@@ -39,7 +39,11 @@ def _files(session: Session) -> Files:
             }
         },
     }
-    return {"opencode.json": json.dumps(config).encode()}
+    return {"opencode.json": json.dumps(config).encode(), _KNOWN_MODELS: b"{}"}
+
+
+_KNOWN_MODELS = "cache/opencode/models.json"
+"""Without this file, each start reads the list of all models that is built into the program: 0.7 s of processor time and 110 MB."""
 
 
 def _env(session: Session) -> Mapping[str, str]:
