@@ -164,7 +164,8 @@ def run(agent: str, episodes: int, at_once: int, *args: str, programs_too: bool)
 
 
 def _left(here: Path, controller: int) -> str:
-    found: list[Any] = [path.name for path in (here / "tmp").iterdir()]
+    slots = "pytest-recode-slots-"  # of all runs of a user, which stays
+    found: list[Any] = [path.name for path in (here / "tmp").iterdir() if not path.name.startswith(slots)]
     found += [root for root, _, _ in os.walk("/sys/fs/cgroup") if f"pytest-recode.{controller}." in root]
     found += [
         pid for pid in _processes()[0] if f"{here}/tmp".encode() in _environ(pid) or str(cache()) in _command(pid)
@@ -204,7 +205,9 @@ def many(agent: str, at_once: list[int]) -> None:
     controllers = []
     for number in at_once:
         ran = run(agent, number, number, programs_too=False)
-        kinds = {kind: ran.watch.kinds.get(kind, 0) / 1024 for kind in ("controller", "gateway", "sandboxes", "programs")}
+        kinds = {
+            kind: ran.watch.kinds.get(kind, 0) / 1024 for kind in ("controller", "gateway", "sandboxes", "programs")
+        }
         controllers.append(kinds["controller"])
         shown = ", ".join(f"{kind} {mib:.0f}" for kind, mib in kinds.items())
         print(

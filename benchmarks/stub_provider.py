@@ -73,7 +73,10 @@ def _completion(body: Mapping[str, Any], prompt: int, answer: int) -> dict[str, 
     if acts:
         arguments = {SHELLS[shell]: f"echo 'def one(): return {answer}' > one.py", "description": "writes the file"}
         function = {"name": shell, "arguments": json.dumps(arguments)}
-        message = {**message, "tool_calls": [{"id": f"call_{time.time_ns()}", "type": "function", "function": function}]}
+        message = {
+            **message,
+            "tool_calls": [{"id": f"call_{time.time_ns()}", "type": "function", "function": function}],
+        }
     return {
         "id": "1",
         "object": "chat.completion",

@@ -20,13 +20,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_recode.agents import InstalledProgram
+from pytest_recode.agents import InstalledProgram, installation_files
 from pytest_recode.faults import UserError
 
 START = "start"
 """The file of an installation that runs a program which needs an interpreter."""
-COMPLETE = ".complete"
-"""A file of an installation, written last. It has the size of the executable in bytes."""
 _LONGEST = 1800.0
 """Seconds of an installation."""
 
@@ -45,12 +43,12 @@ class NpmProgram:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipProgram:
-    """A package of pip, in a copy of this Python: a sandbox may have another Python, or none. `sha256`: of its wheel; its dependencies are
-    those that pip chooses. `module`: what is run."""
+    """A package of pip and all that it needs, in a copy of this Python: a sandbox may have another Python, or none. `requirements`: pinned,
+    with the hashes of their wheels. `pythons`: the versions of Python that they are for. `module`: what is run."""
 
     version: str
-    package: str
-    sha256: str
+    requirements: str
+    pythons: tuple[tuple[int, int], ...]
     module: str
 
 
@@ -76,18 +74,19 @@ def given_program(name: str, path: str) -> InstalledProgram:
 
 
 def program(name: str, source: Source, notify: Callable[[str], None] | None) -> InstalledProgram:
-    """The pinned version of a program. `notify` is called with a line before it is installed; None: it is not installed here.
+    """The pinned version of a program. `notify` is called with a line before it is installed; None: it is not installed here, nor checked
+    again, because this process is a worker of one that did.
 
     Raises `UserError` with one line if it cannot be had.
     """
     place = cache() / f"{name}-{source.version}"
     executable = place / _executable(name, source)
-    if not (place / COMPLETE).exists():
+    if not installation_files.is_recorded(place):
         if notify is None:
             raise UserError(f"agent {name}: {place} is gone: start the run again to install it")
         try:
             with _locked(place, notify):
-                if not (place / COMPLETE).exists():
+                if not installation_files.is_recorded(place):
                     notify(f"installing {name} {source.version} in {place}, once for this user")
                     _install(name, source, place)
         except OSError as error:
@@ -95,19 +94,17 @@ def program(name: str, source: Source, notify: Callable[[str], None] | None) -> 
                 f"agent {name}: cannot be installed in {place} ({error.strerror or error}): set XDG_CACHE_HOME to a directory that can be"
                 f" written, {_by_path(name)}"
             ) from None
-    if wrong := _damage(place, executable):
-        raise UserError(f"agent {name}: {executable} {wrong}: remove {place}, and it is installed again")
+    if notify is not None and (wrong := _change(place)):
+        raise UserError(f"agent {name}: in {place}, {wrong}: remove this directory, and it is installed again")
     return InstalledProgram(shown=place, executable=executable, version=source.version)
 
 
-def _damage(place: Path, executable: Path) -> str:
-    """What is wrong with an installed executable; "" if nothing is."""
-    if not executable.is_file():
-        return "is missing"
-    if not os.access(executable, os.X_OK):
-        return "cannot be executed"
-    size, installed = executable.stat().st_size, (place / COMPLETE).read_text().strip()
-    return f"has {size} bytes, and had {installed}" if installed and installed != str(size) else ""
+def _change(place: Path) -> str:
+    """What is not as it was installed; "" if nothing is."""
+    try:
+        return installation_files.change(place)
+    except OSError as error:
+        return f"{error.filename} cannot be read ({error.strerror})"
 
 
 def _by_path(name: str) -> str:
@@ -116,6 +113,13 @@ def _by_path(name: str) -> str:
 
 def _executable(name: str, source: Source) -> str:
     if isinstance(source, PipProgram):
+        here = sys.version_info[:2]
+        if here not in source.pythons:
+            known = ", ".join(f"{major}.{minor}" for major, minor in source.pythons)
+            raise UserError(
+                f"agent {name}: its pinned packages are for Python {known}, and this is Python {here[0]}.{here[1]}: run pytest with one of"
+                f" these, {_by_path(name)}"
+            )
         return START
     machine = platform.machine()
     if sys.platform != "linux" or machine not in source.executables:
@@ -142,7 +146,9 @@ def _install(name: str, source: Source, place: Path) -> None:
     executable = place / _executable(name, source)
     if not executable.is_file():
         raise UserError(f"agent {name}: {executable} is not in the packages that were installed, {_by_path(name)}")
-    (place / COMPLETE).write_text(f"{executable.stat().st_size}\n")
+    if not os.access(executable, os.X_OK):
+        raise UserError(f"agent {name}: {executable} cannot be executed, {_by_path(name)}")
+    installation_files.record(place)
 
 
 def _by_npm(name: str, packages: Mapping[str, tuple[str, str]], where: Path) -> None:
@@ -160,15 +166,14 @@ def _by_npm(name: str, packages: Mapping[str, tuple[str, str]], where: Path) -> 
 
 
 def _by_pip(name: str, source: PipProgram, where: Path) -> None:
-    """The package by its hash, then what it needs."""
+    """Wheels alone, each by its hash: no program of a package runs while it is installed."""
     _copy_python(where / "python")
     python = "python/bin/python3"
     _run(name, [python, "-m", "ensurepip"], where)
     pinned = where / "pinned.txt"
-    pinned.write_text(f"{source.package}=={source.version} --hash=sha256:{source.sha256}\n")
+    pinned.write_text(source.requirements)
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    _run(name, [*pip, "--no-deps", "--require-hashes", "-r", "pinned.txt"], where)
-    _run(name, [*pip, f"{source.package}=={source.version}"], where)
+    _run(name, [*pip, "--no-deps", "--only-binary=:all:", "--require-hashes", "-r", "pinned.txt"], where)
     # an image may have a library of this Python's name that is another
     _write_start(where, f'env LD_LIBRARY_PATH="$here/python/lib" "$here/{python}" -m {source.module}')
 

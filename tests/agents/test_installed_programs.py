@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_recode.agents import installed_programs
-from pytest_recode.agents.installed_programs import COMPLETE, NpmProgram, PipProgram, given_program, program
+from pytest_recode.agents import installation_files, installed_programs
+from pytest_recode.agents.installed_programs import NpmProgram, PipProgram, given_program, program
 from pytest_recode.faults import UserError
 from tests.messages import assert_message
 
@@ -30,10 +30,11 @@ def of_npm(integrity: str = INTEGRITY, executable: str = EXECUTABLE) -> NpmProgr
     return NpmProgram(version="7.7.2", packages=packages, executables={MACHINE: executable})
 
 
+HASH = "4721f391ed90541fddacab5acf947aa0d3dc7d27b2e1e8eda2be8970586c3274"
 SIX = PipProgram(
     version="1.17.0",
-    package="six",
-    sha256="4721f391ed90541fddacab5acf947aa0d3dc7d27b2e1e8eda2be8970586c3274",
+    requirements=f"six==1.17.0 --hash=sha256:{HASH}\n",
+    pythons=(sys.version_info[:2],),
     module="six",
 )
 
@@ -55,7 +56,9 @@ def as_installed(cache: Path) -> Path:
     executable.parent.mkdir(parents=True)
     executable.write_text("#!/bin/sh\n")
     executable.chmod(0o755)
-    (place / COMPLETE).write_text(f"{executable.stat().st_size}\n")
+    (place / "beside.js").write_text("module.exports = 1\n")
+    (place / "link.js").symlink_to("beside.js")
+    installation_files.record(place)
     return executable
 
 
@@ -113,7 +116,7 @@ def test_another_package_than_the_pinned_one_is_refused(cache: Path) -> None:
         f"got {INTEGRITY}",
         "--recode-agent-path=semver=PATH",
     )
-    assert not (cache / "semver-7.7.2" / COMPLETE).exists()
+    assert not installation_files.is_recorded(cache / "semver-7.7.2")
 
 
 @needs_npm
@@ -130,7 +133,7 @@ def test_packages_without_the_executable_are_not_an_installation(cache: Path) ->
     assert_message(
         fault(of_npm(executable="node_modules/semver/bin/sem")), "agent semver", "bin/sem", "--recode-agent-path=semver"
     )
-    assert not (cache / "semver-7.7.2" / COMPLETE).exists()
+    assert not installation_files.is_recorded(cache / "semver-7.7.2")
 
 
 def test_without_npm_the_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -151,32 +154,72 @@ def test_a_cache_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch
     assert_message(fault(of_npm()), "agent semver", str(tmp_path / "file"), "Not a directory", "set XDG_CACHE_HOME")
 
 
-def _remove(executable: Path) -> None:
-    executable.unlink()
+def _same_size(place: Path) -> None:
+    file = place / "beside.js"
+    before = file.stat()
+    file.write_text("module.exports = 2\n")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
-def _cut(executable: Path) -> None:
-    executable.write_text("#!")
+def _replaced(place: Path) -> None:
+    (place / "other").write_text("module.exports = 2\n")
+    (place / "other").replace(place / "beside.js")
 
 
-def _lock(executable: Path) -> None:
-    executable.chmod(0o644)
+def _list(place: Path) -> None:
+    (place / installation_files.LIST).write_text("[1]")
 
 
-DAMAGE = {"is missing": _remove, "has 2 bytes, and had 10": _cut, "cannot be executed": _lock}
+def _link(place: Path) -> None:
+    (place / "link.js").unlink()
+    (place / "link.js").symlink_to("/etc/passwd")
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    f"{EXECUTABLE} is missing": lambda place: (place / EXECUTABLE).unlink(),
+    f"{EXECUTABLE} was changed": lambda place: (place / EXECUTABLE).chmod(0o644),
+    "beside.js was changed": _same_size,
+    "beside.js was changed ": _replaced,
+    "link.js was changed": _link,
+    "node_modules/added.js was added": lambda place: (place / "node_modules/added.js").touch(),
+    f"{installation_files.LIST} was changed": _list,
+}
 
 
 @pytest.mark.parametrize("words", DAMAGE)
-def test_a_damaged_installation_is_named(as_installed: Path, cache: Path, words: str) -> None:
-    assert program("semver", of_npm(), None).executable == as_installed
-    DAMAGE[words](as_installed)
-    assert_message(fault(of_npm()), "agent semver", str(as_installed), words, f"remove {cache / 'semver-7.7.2'}")
+def test_a_changed_installation_is_refused_before_the_run(as_installed: Path, cache: Path, words: str) -> None:
+    assert program("semver", of_npm(), print).executable == as_installed
+    DAMAGE[words](cache / "semver-7.7.2")
+    assert_message(
+        fault(of_npm()), "agent semver", words.strip(), f"in {cache / 'semver-7.7.2'}", "remove this directory"
+    )
+
+
+def test_an_installation_that_was_only_moved_is_taken(as_installed: Path, cache: Path) -> None:
+    """A cache that a CI service restores has other inodes and times. It is read again once."""
+    place = cache / "semver-7.7.2"
+    files = place / installation_files.LIST
+    shutil.copytree(place, cache / "copy", symlinks=True)
+    shutil.rmtree(place)
+    (cache / "copy").rename(place)
+    before = files.read_text()
+    assert program("semver", of_npm(), print).executable == as_installed
+    assert files.read_text() != before
+    again = files.read_text()
+    assert program("semver", of_npm(), print).executable == as_installed
+    assert files.read_text() == again
+
+
+def test_for_another_python_the_line_names_those_that_have_packages() -> None:
+    assert_message(
+        fault(replace(SIX, pythons=((2, 7), (3, 0)))), "agent semver", "Python 2.7, 3.0", "--recode-agent-path=semver"
+    )
 
 
 @pytest.mark.slow
 def test_a_wheel_is_installed_by_its_hash(cache: Path) -> None:
-    wrong = fault(replace(SIX, sha256="a" * 64))
-    assert_message(wrong, "agent semver", "pip got another package", f"Got {SIX.sha256}", "--recode-agent-path=semver")
+    wrong = fault(replace(SIX, requirements=SIX.requirements.replace(HASH, "a" * 64)))
+    assert_message(wrong, "agent semver", "pip got another package", f"Got {HASH}", "--recode-agent-path=semver")
     installed = program("six", SIX, lambda _: None)
     done = subprocess.run(
         [installed.shown / "python/bin/python3", "-c", "import six; print(six.__version__)"],

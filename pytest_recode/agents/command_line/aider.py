@@ -7,6 +7,7 @@ of its chat, which it reads again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from pytest_recode.agents.command_line import MODEL, CommandLineAgent, Session
 from pytest_recode.agents.command_line.program_player import PROMPT_FILE, kind_of
@@ -55,8 +56,8 @@ def _env(session: Session) -> Mapping[str, str]:
 
 PROGRAM = PipProgram(
     version="0.86.2",
-    package="aider-chat",
-    sha256="64f6a0c66c9f4633ad9f479bca3e64ebcba02b9da03c6b604b74a44736b2416e",
+    requirements=Path(__file__).with_name("aider-requirements.txt").read_text("utf-8"),
+    pythons=((3, 11), (3, 12)),
     module="aider",
 )
 
