@@ -402,6 +402,8 @@ def test_what_options_leave_out_is_said(report: Report, files: Path, tmp_path: P
     two = run(tmp_path / "two", [record("a", model=name) for name in ("gpt-5", "gpt-5-mini", "o3")])
     assert "--model=gpt: 1 of 3 rows omitted: o3" in report(two, "--model=gpt").stdout
     assert "omitted" not in report(two, "--model=gpt", "--model=o3").stdout
+    agents = run(tmp_path / "agents", [record("a", model="o3", agent=name) for name in ("codex", "aider")])
+    assert "--model=o --agent=COD: 1 of 2 rows omitted: o3 (aider)" in report(agents, "--model=o", "--agent=COD").stdout
     common = report(files / "recode-out/L0", files / "recode-out/L4", "--common")
     assert "--common: 1 task of m, L0, with paper, recode (L0) omitted" in common.stdout
 
@@ -487,6 +489,7 @@ def test_a_killed_run_is_reported_and_said(report: Report, tmp_path: Path) -> No
             "--table=comparison: no such table for these files (did you mean comparisons?)",
         ),
         (["recode-out/L0", "--model=gpt-9"], "--model=gpt-9: no such row; the models are m"),
+        (["recode-out/L0", "--agent=codex"], "--agent=codex: no such row; the agents are recode"),
         (["recode-out/L0", "--hard-threshold=2"], "'2' is not a share in (0, 1], such as 1/3 or 0.25"),
         (["recode-out/L0", "--format=csv", "--table=costs", "--table=errors"], "give --table once"),
         (["recode-out/L0", "--table=comparisons"], "these files have no data for it"),

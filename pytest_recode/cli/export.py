@@ -6,7 +6,7 @@ import argparse
 import itertools
 from typing import TYPE_CHECKING
 
-from pytest_recode.cli.report_arguments import add_runs, add_without, need_packages, or_latest, without_of
+from pytest_recode.cli.report_arguments import add_runs, add_without, filter_of, need_packages, or_latest, without_of
 from pytest_recode.export.targets import TARGETS, target
 from pytest_recode.faults import UserError
 
@@ -44,7 +44,7 @@ def _export(arguments: argparse.Namespace) -> str:
     from pytest_recode.export.exported_episodes import read
     from pytest_recode.render.words import plural
 
-    exported = read(or_latest(arguments.runs), arguments.model, without_of(arguments.without))
+    exported = read(or_latest(arguments.runs), filter_of(arguments), without_of(arguments.without))
     episodes = (each for each in exported.episodes if each.played is not None or not to.needs_transcript)
     first = next(episodes, None)
     if first is None:

@@ -11,6 +11,7 @@ from pytest_recode.cli.report_arguments import (
     FIGURES,
     add_runs,
     add_without,
+    filter_of,
     need_packages,
     or_latest,
     without_of,
@@ -54,7 +55,7 @@ def _html(arguments: argparse.Namespace) -> str:
     from pytest_recode.render.html.page import files
 
     runs = or_latest(arguments.runs)
-    rows = rows_of(runs, arguments.model)
+    rows = rows_of(runs, filter_of(arguments))
     if not rows.own:
         raise UserError(
             "no episode to show: a report for a browser is of runs; pytest-recode report shows published results"

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_recode.cli.report_arguments import FIGURES, add_runs, need_packages, or_latest, write_file
+from pytest_recode.cli.report_arguments import FIGURES, add_runs, filter_of, need_packages, or_latest, write_file
 from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _plot(arguments: argparse.Namespace) -> str:
     from pytest_recode.render.html.history_chart import history_chart
     from pytest_recode.render.html.names import labels
 
-    rows = rows_of(or_latest(arguments.runs), arguments.model)
+    rows = rows_of(or_latest(arguments.runs), filter_of(arguments))
     made = makers(rows, known={})
     tables = {name: table for name in TABLES if name in made and (table := made[name]()) is not None}
     history = history_chart(rows.own)

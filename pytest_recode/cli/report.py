@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_recode.cli.report_arguments import LATEST, as_text, count, or_latest
+from pytest_recode.cli.report_arguments import LATEST, add_filter, as_text, count, filter_of, or_latest
 from pytest_recode.faults import UserError
 from pytest_recode.wording import guess
 
@@ -48,13 +48,7 @@ def add_to(commands: Commands) -> None:
         choices=("date",),
         help="date: show only the table history, runs of equal settings in chronological order, such as nightly runs",
     )
-    report.add_argument(
-        "--model",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        help="show only rows whose model contains TEXT (repeatable), and the published rows of RECODE-H",
-    )
+    add_filter(report, "rows", ", and the published rows of RECODE-H")
     report.add_argument(
         "--base",
         metavar="ROW",
@@ -129,7 +123,7 @@ def _report(arguments: argparse.Namespace) -> str:
     from pytest_recode.cli import report_tables
     from pytest_recode.render import report_latex, report_pairs, report_table, table_formats
 
-    rows = report_tables.rows_of(or_latest(arguments.files), arguments.model)
+    rows = report_tables.rows_of(or_latest(arguments.files), filter_of(arguments))
     gc.freeze()  # the attempts stay until the end, and no collection of garbage is to look at them again
     notes = list(rows.notes)
     tasks = _tasks(arguments.tasks)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pytest_recode.faults import UserError
 
 if TYPE_CHECKING:
+    from pytest_recode.records.row_filter import RowFilter
     from pytest_recode.render.html.withheld import Without
     from pytest_recode.render.report_table import Table
 
@@ -57,13 +58,25 @@ def add_runs(parser: argparse.ArgumentParser, *, published: bool) -> None:
         metavar="RUN",
         help=f"the directory of a run, or a results.jsonl{more}; {LATEST}",
     )
-    parser.add_argument(
-        "--model",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        help="show only rows whose model contains TEXT (repeatable)",
-    )
+    add_filter(parser, "rows")
+
+
+def add_filter(parser: argparse.ArgumentParser, what: str, more: str = "") -> None:
+    """The options of `filter_of`. `more`: what is shown besides."""
+    for part in ("model", "agent"):
+        parser.add_argument(
+            f"--{part}",
+            action="append",
+            default=[],
+            metavar="TEXT",
+            help=f"show only {what} whose {part} contains TEXT (repeatable){more}",
+        )
+
+
+def filter_of(arguments: argparse.Namespace) -> RowFilter:
+    from pytest_recode.records.row_filter import RowFilter
+
+    return RowFilter(models=arguments.model, agents=arguments.agent)
 
 
 def add_without(parser: argparse.ArgumentParser) -> None:

@@ -12,6 +12,7 @@ from pytest_recode.metrics.passing import passed
 from pytest_recode.metrics.reading import read
 from pytest_recode.metrics.rows import rows
 from pytest_recode.metrics.transcripts import FROM_FILES, TranscriptReader
+from pytest_recode.records.row_filter import RowFilter
 from pytest_recode.render import (
     report_calls,
     report_dates,
@@ -32,9 +33,9 @@ from pytest_recode.wording import some_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowsOfRuns:
-    """The rows of the given files. `everything` and `replays` have all of them, `shown` and `replayed` those whose model was chosen.
+    """The rows of the given files. `everything` and `replays` have all of them, `shown` and `replayed` those that were chosen.
 
-    `chosen`: whether models were chosen by name. `notes` are for the reader of the report.
+    `chosen`: whether models or agents were chosen by name. `notes` are for the reader of the report.
     """
 
     attempts: tuple[Attempt, ...]
@@ -54,6 +55,7 @@ class RowsOfRuns:
         return any(row.simulated for row in [*self.shown, *self.replayed])
 
 
+ALL = RowFilter()
 ON_REQUEST = frozenset({"tasks", "history"})
 """Tables with a line for each task or that repeat others, which text, Markdown and LaTeX show only if they are asked for by name."""
 
@@ -62,28 +64,27 @@ SIMULATED = (
 )
 
 
-def rows_of(files: Sequence[Path], models: Sequence[str] = ()) -> RowsOfRuns:
-    """Read the files. `models`: show only rows whose model contains one of these texts. Raises `UserError` if no row is left."""
+def rows_of(files: Sequence[Path], shows: RowFilter = ALL) -> RowsOfRuns:
+    """Read the files. Raises `UserError` if no row is left."""
     sources = read(files)
     notes = [note for source in sources for note in source.notes]
     attempts = [attempt for source in sources for attempt in source.attempts]
     everything = rows([attempt for attempt in attempts if attempt.replay is None])
     replays = rows([attempt for attempt in attempts if attempt.replay is not None])
-    shown, replayed = _chosen(everything, models), _chosen(replays, models)
+    shown, replayed = _chosen(everything, shows), _chosen(replays, shows)
     if not shown and not replayed:
-        names = ", ".join(dict.fromkeys(row.model for row in [*everything, *replays]))
-        if names:
-            raise UserError(f"--model={models[0]}: no such row; the models are {names}")
+        if known := [*everything, *replays]:
+            raise shows.nothing("row", (row.model for row in known), (row.agent for row in known))
         others = [f"and {len(notes) - 2} more"] if len(notes) > 2 else []
         reason = "; ".join([*notes[:2], *others])
         raise UserError("no episode to report" + (f" ({reason})" if reason else ""))
-    notes += _left_out([*everything, *replays], [*shown, *replayed], models)
+    notes += _left_out([*everything, *replays], [*shown, *replayed], shows)
     return RowsOfRuns(
         attempts=tuple(attempts),
         everything=everything,
         shown=shown,
         replayed=replayed,
-        chosen=bool(models),
+        chosen=shows.given,
         notes=tuple(notes),
     )
 
@@ -148,18 +149,14 @@ def makers(
     }
 
 
-def _chosen(rows: Rows, models: Sequence[str]) -> dict[Row, Sequence[Attempt]]:
-    return {
-        row: attempts
-        for row, attempts in rows.items()
-        if not models or any(text.lower() in row.model.lower() for text in models)
-    }
+def _chosen(rows: Rows, shows: RowFilter) -> dict[Row, Sequence[Attempt]]:
+    return {row: attempts for row, attempts in rows.items() if shows.shows(row.model, row.agent)}
 
 
-def _left_out(rows: Sequence[Row], shown: Sequence[Row], models: Sequence[str]) -> list[str]:
-    names = list(dict.fromkeys(row.model for row in rows if row not in shown))
+def _left_out(rows: Sequence[Row], shown: Sequence[Row], shows: RowFilter) -> list[str]:
+    left = [row for row in rows if row not in shown]
+    by_agent = len({row.agent for row in rows}) > 1 and bool(shows.agents)
+    names = list(dict.fromkeys(f"{row.model} ({row.agent})" if by_agent else row.model for row in left))
     if not names:
         return []
-    return [
-        f"--model={' --model='.join(models)}: {len(rows) - len(shown)} of {len(rows)} rows omitted: {some_of(names, 5)}"
-    ]
+    return [f"{shows}: {len(rows) - len(shown)} of {len(rows)} rows omitted: {some_of(names, 5)}"]

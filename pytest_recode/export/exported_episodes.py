@@ -12,6 +12,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.records.episode_choice import REMEDY, check_directory, without_record
 from pytest_recode.records.record import Record
 from pytest_recode.records.results import located, record_at
+from pytest_recode.records.row_filter import RowFilter
 from pytest_recode.records.run_directory import RESULTS, TRANSCRIPTS
 from pytest_recode.records.transcript import name
 from pytest_recode.records.transcript_turns import PlayedEpisode, read_episode
@@ -39,27 +40,27 @@ class _Run:
     transcripts: Mapping[str, str | None]
 
 
-def read(runs: Sequence[Path], models: Sequence[str], without: Without) -> ExportedEpisodes:
+def read(runs: Sequence[Path], shows: RowFilter, without: Without) -> ExportedEpisodes:
     """Check every run once, and keep of its records where they are, because a run may be larger than the memory.
 
-    `models`: only episodes whose model contains one of these texts. Raises `UserError` if no episode is left.
+    Raises `UserError` if no episode is left.
     """
     notes: list[str] = []
-    known: dict[str, None] = {}
+    known: dict[tuple[str, str], None] = {}  # models and agents
     selection = [
-        _run(run, models, known, notes) for run in {_directory(run).resolve(): _directory(run) for run in runs}.values()
+        _run(run, shows, known, notes) for run in {_directory(run).resolve(): _directory(run) for run in runs}.values()
     ]
     count = sum(len(run.chosen) for run in selection)
     if not count:
-        if models and known:
-            raise UserError(f"--model={models[0]}: no such episode; the models are {', '.join(known)}")
+        if shows.given and known:
+            raise shows.nothing("episode", (model for model, _ in known), (agent for _, agent in known))
         raise UserError(f"{runs[0]}: no episode has ended: resume the run with --recode-resume, or give another")
     episodes = (episode for run in selection for episode in _episodes(run, without, notes))
     return ExportedEpisodes(count=count, episodes=episodes, notes=notes)
 
 
-def _run(run: Path, models: Sequence[str], known: dict[str, None], notes: list[str]) -> _Run:
-    """`known`: gets the models of all records, and `notes` a note on episodes without one."""
+def _run(run: Path, shows: RowFilter, known: dict[tuple[str, str], None], notes: list[str]) -> _Run:
+    """`known`: gets the models and agents of all records, and `notes` a note on episodes without one."""
     check_directory(run)
     results = run / RESULTS
     transcripts: dict[str, str | None] = {}
@@ -70,8 +71,9 @@ def _run(run: Path, models: Sequence[str], known: dict[str, None], notes: list[s
         transcripts.pop(nodeid, None)
         chosen.pop(nodeid, None)
         transcripts[nodeid] = record["transcript"]
-        known[_model(record)] = None
-        if _shown(record, models):
+        names = (_model(record), record["agent"])
+        known[names] = None
+        if shows.shows(*names):
             chosen[nodeid] = rows.setdefault(row(record), len(rows)), position
     open_ones = len(without_record(run, {run / (path or "") for path in transcripts.values()}))
     if open_ones:
@@ -88,10 +90,6 @@ def _directory(run: Path) -> Path:
 
 def _model(record: Record) -> str:
     return record["model"] or record["agent"]
-
-
-def _shown(record: Record, models: Sequence[str]) -> bool:
-    return not models or any(text.lower() in _model(record).lower() for text in models)
 
 
 def _episodes(run: _Run, without: Without, notes: list[str]) -> Iterator[ExportedEpisode]:

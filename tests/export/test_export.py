@@ -88,6 +88,7 @@ def test_records_that_are_rewritten_during_an_export_are_one_line(project: Path)
     [
         (["nowhere"], "nowhere: no such directory", "give the directory of a run"),
         (["run", "--model=gpt"], "--model=gpt: no such episode", "the models are sim/graduate"),
+        (["run", "--model=sim", "--agent=codex"], "--agent=codex: no such episode", "the agents are"),
         (["run", "-o", "pytest.ini"], "pytest.ini cannot be written", "give another -o"),
         (["run", "--without=all"], "--without=all: there is no such part", "choose from tests, reference, prompts"),
     ],
