@@ -402,7 +402,7 @@ def test_what_options_leave_out_is_said(report: Report, files: Path, tmp_path: P
     two = run(tmp_path / "two", [record("a", model=name) for name in ("gpt-5", "gpt-5-mini", "o3")])
     assert "--model=gpt: 1 of 3 rows omitted: o3" in report(two, "--model=gpt").stdout
     assert "omitted" not in report(two, "--model=gpt", "--model=o3").stdout
-    agents = run(tmp_path / "agents", [record("a", model="o3", agent=name) for name in ("codex", "aider")])
+    agents = run(tmp_path / "agents", [record(name, model="o3", agent=name) for name in ("codex", "aider")])
     assert "--model=o --agent=COD: 1 of 2 rows omitted: o3 (aider)" in report(agents, "--model=o", "--agent=COD").stdout
     common = report(files / "recode-out/L0", files / "recode-out/L4", "--common")
     assert "--common: 1 task of m, L0, with paper, recode (L0) omitted" in common.stdout

@@ -63,6 +63,7 @@ def spans(episode: ExportedEpisode) -> list[ReadableSpan]:
     attributes = {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.agent.name": record["agent"],
+        "gen_ai.agent.version": record.get("agent_version") or None,
         "gen_ai.provider.name": _provider(record["model"]),
         "gen_ai.request.model": record["model"],
         "gen_ai.conversation.id": record["nodeid"],
@@ -134,12 +135,14 @@ def _chat(
 
 
 def _answer(turn: PlayedTurn, step: PlayedStep) -> str | None:
-    """The assistant's message of a step, in the form of the conventions."""
-    text = next((each.content for each in turn.messages if each.role == "assistant" and each.step == step.number), None)
-    if text is None:
+    """The assistant's message of a step, in the form of the conventions: reasoning, text, tool calls."""
+    said = next((each for each in turn.messages if each.role == "assistant" and each.step == step.number), None)
+    if said is None:
         return None
     parts = [{"type": "reasoning", "content": step.thoughts}] if step.thoughts else []
-    message = {"role": "assistant", "parts": [*parts, {"type": "text", "content": text}]}
+    calls = [{"type": "tool_call", **call} for call in said.tool_calls if isinstance(call, dict)]
+    texts = [{"type": "text", "content": said.content}] if said.content or not calls else []
+    message = {"role": "assistant", "parts": [*parts, *texts, *calls]}
     return json.dumps(
         clean([{**message, **({"finish_reason": step.finish} if step.finish else {})}]), ensure_ascii=False
     )

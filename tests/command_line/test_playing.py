@@ -13,8 +13,12 @@ from typing import Any
 import pytest
 
 from pytest_recode.agents import InstalledProgram
+from pytest_recode.export.exported_episodes import read
+from pytest_recode.export.otel import spans
+from pytest_recode.records.row_filter import RowFilter
 from pytest_recode.records.transcript_turns import read_episode
 from pytest_recode.render.episode_text import ShownParts, painted, shown
+from pytest_recode.render.html.withheld import Without
 from tests.chat_server import ChatServer, Request, call
 
 from .scripted import DONE, RIGHT, by_edit, by_shell, solved_in
@@ -75,8 +79,25 @@ def test_an_agent_is_solved_in_its_third_turn(
     pytester.run(sys.executable, "-m", "pytest_recode.cli", "export", "out", "--to=atif", "--output=exported")
     (exported,) = (pytester.path / "exported").iterdir()
     assert json.loads(exported.read_text())["agent"]["version"] == version
+    _check_spans(pytester.path / "out", version)
     offered = {tool["function"]["name"] for request in server.requests for tool in request.body.get("tools", ())}
     assert not {"WebFetch", "WebSearch", "CronCreate", "ScheduleWakeup", "webfetch", "websearch"} & offered
+
+
+def _check_spans(out: Path, version: str) -> None:
+    """Each call of the agent is a span with its answer, and each of its tool calls one with its result."""
+    (episode,) = read([out], RowFilter(), Without()).episodes
+    root, *below = spans(episode)
+    assert root.attributes is not None
+    assert root.attributes["gen_ai.agent.version"] == version
+    told = [dict(span.attributes or {}) for span in below]
+    chats = [span for span in told if span["gen_ai.operation.name"] == "chat"]
+    tools = [span for span in told if span["gen_ai.operation.name"] == "execute_tool"]
+    parts = [json.loads(str(span["gen_ai.output.messages"]))[0]["parts"][-1] for span in chats]
+    assert [part["type"] for part in parts] == ["tool_call", "text"] * 3
+    assert [part["name"] for part in parts[::2]] == [span["gen_ai.tool.name"] for span in tools]
+    assert all(span["gen_ai.usage.input_tokens"] == 11 for span in chats)
+    assert all("gen_ai.tool.call.result" in span for span in tools)
 
 
 @pytest.mark.slow  # pip takes minutes to install it

@@ -47,6 +47,46 @@ def options(make_task: MakeTask, tmp_path_factory: pytest.TempPathFactory) -> Ca
     return given
 
 
+COMMAND = f"""#!/usr/bin/python3
+import json, os, pathlib, sys, urllib.request
+
+kept = pathlib.Path(os.environ["RECODE_STATE"], "messages.json")
+messages = json.loads(kept.read_text()) if kept.exists() else []
+
+
+def ask(text):
+    messages.append({{"role": "user", "content": text}})
+    request = urllib.request.Request(
+        os.environ["OPENAI_BASE_URL"] + "/chat/completions",
+        json.dumps({{"model": os.environ["RECODE_MODEL"], "messages": messages}}).encode(),
+        {{"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"], "Content-Type": "application/json"}},
+    )
+    messages.append(json.load(urllib.request.urlopen(request))["choices"][0]["message"])
+    kept.write_text(json.dumps(messages))
+
+
+def play(prompt):
+    ask(prompt)
+    ask("Is it right?")
+    pathlib.Path("answer.py").write_text({RIGHT!r} if os.environ["RECODE_TURN"] == "3" else {WRONG!r})
+
+
+"""
+"""A program of the user's that makes two calls in each turn, and solves the third."""
+USERS = {
+    "command:": f"{COMMAND}play(sys.stdin.read())\n",
+    "acp:": f"""{COMMAND}for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["method"] == "session/prompt":
+        play(asked["params"]["prompt"][0]["text"])
+    if asked["method"] == "session/load" and asked["params"]["sessionId"] != "one":
+        sys.exit(5)
+    result = {{"protocolVersion": 1, "agentCapabilities": {{"loadSession": True}}, "sessionId": "one", "stopReason": "end_turn"}}
+    print(json.dumps({{"jsonrpc": "2.0", "id": asked["id"], "result": result}}), flush=True)
+""",
+}
+
+
 def judged(record: Mapping[str, Any]) -> tuple[Any, ...]:
     return (
         record["outcome"],
@@ -91,6 +131,41 @@ def test_a_run_that_is_cut_off_in_a_turn_pays_for_no_answer_twice(
     assert [turn["passed"] for turn in record["turns"]] == [1, 1, 2]
     assert [turn["steps"] for turn in record["turns"]] == [2, 2, 2]
     assert record["usage"]["prompt_tokens"] == 66
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prefix", USERS)
+def test_a_program_of_the_user_goes_on_after_the_run_was_killed_in_its_second_turn(
+    prefix: str, make_task: MakeTask, recode: Run, results: Results, pytester: pytest.Pytester
+) -> None:
+    """In a new sandbox, with the state that was stored with the first turn."""
+    make_task("a")
+    program = pytester.path / "agent.py"
+    program.write_text(USERS[prefix])
+    program.chmod(0o755)
+    asked, answer = threading.Event(), threading.Event()
+
+    def script(request: Request) -> Answer:
+        if request.number == 3:
+            asked.set()
+        return Answer(
+            text=f"An answer of some length, number {request.number}.", wait=answer if request.number == 3 else None
+        )
+
+    with ChatServer(script) as server:
+        own = [f"--recode-agent={prefix}./agent.py", "--recode-model=openai/local", "--recode-sandbox=bubblewrap"]
+        given = [*own, f"--recode-api-base={server.url}", "--recode-out=out"]
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *given]
+        with subprocess.Popen(command, cwd=pytester.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as run:
+            assert asked.wait(120)
+            run.kill()
+            answer.set()
+        recode(*given, "--recode-resume").assert_outcomes(passed=1)
+    assert len(server.requests) == 6
+    (record,) = results()
+    assert [(turn["passed"], turn["steps"]) for turn in record["turns"]] == [(1, 2), (1, 2), (2, 2)]
+    last = server.requests[-1].prompt
+    assert all(f"An answer of some length, number {number}." in last for number in range(5))
 
 
 def test_policies_share_the_first_turn_of_a_session(

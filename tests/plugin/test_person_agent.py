@@ -73,6 +73,20 @@ def test_a_wrong_answer_gets_feedback_and_a_right_one_solves(
 
 
 @pytest.mark.slow
+def test_a_person_plays_beside_another_agent(make_task: MakeTask, pytester: pytest.Pytester, results: Results) -> None:
+    make_task()
+    with terminal(pytester.path, "--recode-agent=reference", *KEPT, "--recode-feedback=L0") as person:
+        place = directory(person)
+        (place / "answer.py").write_text(RIGHT)
+        person.type("submit\n")
+        assert person.end() == pytest.ExitCode.OK
+    assert {(record["agent"], record["outcome"]) for record in results()} == {
+        ("reference", "solved"),
+        ("person", "solved"),
+    }
+
+
+@pytest.mark.slow
 def test_with_records_files_remain_without_them_they_go(
     make_task: MakeTask, pytester: pytest.Pytester, temporary: Path
 ) -> None:

@@ -138,6 +138,20 @@ WRONG = {
         "always has --recode-steps=1",
         "leave out --recode-steps, or --recode-agent=one-shot",
     ),
+    "fixed by a command": (
+        ["recode", "command:./agent.py"],
+        ("--recode-model=openai/local", "--recode-search-model=text-embedding-3-small"),
+        "--recode-agent=command:./agent.py",
+        "never has --recode-search-model",
+        "leave out --recode-search-model, or --recode-agent=command:./agent.py",
+    ),
+    "fixed by a module's agent": (
+        ["recode", "fixing:KIND"],
+        ("--recode-model=sim/expert", "--recode-steps=5"),
+        "--recode-agent=fixing:KIND",
+        "always has --recode-steps=2",
+        "leave out --recode-steps, or --recode-agent=fixing:KIND",
+    ),
     "no model": (
         ["noop", "reference"],
         ("--recode-model=sim/expert",),
@@ -161,6 +175,9 @@ def test_what_cannot_be_played_is_one_usage_error_before_anything_starts(
 ) -> None:
     agents, options, thing, wrong, step = WRONG[case]
     make_task()
+    pytester.makepyfile(
+        fixing="from pytest_recode.agents import AgentKind\n\nKIND = AgentKind(make=print, fixes={'steps': 2})\n"
+    )
     result = recode(*(f"--recode-agent={name}" for name in agents), *options, "--recode-out=out")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     [line] = [line for line in result.errlines if line.startswith("ERROR")]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from pytest_recode.faults import UserError
 from pytest_recode.plugin.run.usage_errors import usage_errors
 from pytest_recode.settings import OPTIONS, Option, Settings
 
@@ -60,11 +61,7 @@ def checked(config: pytest.Config, settings: Settings) -> Settings:
     _check_twice(settings)
     _check_levels(settings)
     _check_hosts(settings)
-    typed = {
-        str(arg).partition("=")[0].removeprefix("--recode-")
-        for arg in config.invocation_params.args
-        if str(arg).startswith("--recode-")
-    }
+    typed = _typed(config)
     kinds = _installed(settings)
     for option in OPTIONS.values():
         on_command_line = option.name in typed
@@ -79,6 +76,22 @@ def checked(config: pytest.Config, settings: Settings) -> Settings:
     _check_limited(settings, typed)
     _check_paths(settings, typed)
     return settings
+
+
+def check_agents(config: pytest.Config, settings: Settings, agent: Callable[[str], AgentKind]) -> None:
+    """As `checked`, of the options on the command line with all agents: those of hooks and of modules are known after the conftest files
+    only. Raises `UserError`."""
+    typed = _typed(config)
+    kinds = _Kinds(agents={name: agent(name) for name in settings.agents}, sandbox=None)
+    for option in OPTIONS.values():
+        if option.name in typed and (words := kinds.without_effect(option, settings, typed=True)):
+            raise UserError(words)
+
+
+def _typed(config: pytest.Config) -> set[str]:
+    """The names of the options on the command line."""
+    words = map(str, config.invocation_params.args)
+    return {word.partition("=")[0].removeprefix("--recode-") for word in words if word.startswith("--recode-")}
 
 
 def _without_effect(option: Option, settings: Settings) -> str:
@@ -101,7 +114,7 @@ def _without_effect(option: Option, settings: Settings) -> str:
 
 
 class _Kinds(NamedTuple):
-    """The chosen agents by their names, and the sandbox. None: the default one, or one of a hook, which is known after collection."""
+    """The chosen agents by their names, and the sandbox. None: the default one, or one of a hook, a module or a command, which `check_agents` checks."""
 
     agents: Mapping[str, AgentKind | None]
     sandbox: SandboxKind | None

@@ -14,7 +14,7 @@ import pytest
 from pytest_recode.faults import UserError
 from pytest_recode.plugin.collection import sharding
 from pytest_recode.plugin.reports import against_baseline, live_traces
-from pytest_recode.plugin.run import directory, output_file, terminal
+from pytest_recode.plugin.run import conflicts, directory, output_file, terminal
 from pytest_recode.plugin.run.casting import for_agents, model_table
 from pytest_recode.plugin.run.usage_errors import usage_errors
 
@@ -62,6 +62,7 @@ def check_options(run: Run) -> None:
     if any(":" in name for name in settings.agents) and here not in sys.path:
         sys.path.append(here)  # package.module:Name is also searched for in the current directory
     with usage_errors():
+        conflicts.check_agents(run.config, settings, run.registry.agent)
         for own in for_agents(settings, {}, run.registry):
             check_memory(own)
             _check_program_options(run, own)
