@@ -86,3 +86,16 @@ def test_a_command_that_is_none_is_one_line(spec: str, make_task: MakeTask, reco
     result = recode(f"--recode-agent={spec}", MODEL, "--recode-out=out", sandbox="bubblewrap")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*{spec}*"])
+
+
+def test_an_agent_that_loses_its_session_by_this_protocol_is_refused_before_a_run(
+    make_task: MakeTask, recode: Run
+) -> None:
+    make_task("a")
+    agent = ("--recode-agent=acp:gemini-cli --acp", MODEL, "--recode-out=out")
+    refused = recode(*agent, sandbox="bubblewrap")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    refused.stderr.fnmatch_lines(
+        ["*acp:gemini-cli --acp cannot continue a session*--recode-feedback=none or --recode-turns=1"]
+    )
+    assert recode("--collect-only", "--recode-turns=1", *agent, sandbox="bubblewrap").ret == pytest.ExitCode.OK

@@ -26,6 +26,10 @@ PREFIX = "acp:"
 CLIENT = "acp_client.py"
 KNOWN = {agent.name: agent for agent in (CLAUDE_CODE, CODEX, GEMINI_CLI, OPENCODE)}
 
+FORGETTING = frozenset({"gemini-cli"})
+"""Those that lose a session when they load it by this protocol: Gemini CLI 0.61.0 starts an empty one of the same id first, in the same file if
+it is of the same minute, and may then find that one only."""
+
 
 def kind(command: str) -> AgentKind:
     """The agent of a command line, whose first word is the name of one of ours, or a path relative to the current directory.
@@ -44,7 +48,10 @@ def kind(command: str) -> AgentKind:
     name = f"{PREFIX}{command}"
     if first in KNOWN:
         own = kind_of(agent(name, KNOWN[first], arguments))
-        return replace(own, program=kind_of(KNOWN[first]).program)
+        needs = kind_of(KNOWN[first]).program
+        assert own.program is not None
+        assert needs is not None
+        return replace(own, program=replace(needs, continues=own.program.continues))
     base = replace(own_program.agent(name), env=_own_env)
     return own_program.found_at(first, kind_of(agent(name, base, arguments)))
 
@@ -56,7 +63,7 @@ def agent(name: str, base: CommandLineAgent, arguments: Sequence[str]) -> Comman
         base,
         name=name,
         first=partial(command, ""),
-        later=lambda session: command(session.id, session),
+        later=None if base.name in FORGETTING else lambda session: command(session.id, session),
         files=partial(_files, base.files),
         ended=partial(naming_session, "session"),
     )
