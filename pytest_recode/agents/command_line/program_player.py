@@ -57,7 +57,8 @@ _KILLED = re.compile(r"\[killed: (.*)\]\s*\Z")
 
 @dataclass(slots=True, kw_only=True)
 class ProgramPlayer:
-    """`laid`: files of the session that are to be laid into a new workspace. `stored`: those after the last turn; None: they are too large.
+    """`stored`: files of the session after the last turn, packed, because a session may have megabytes; None: they are too large. `laid`:
+    whether they are to be laid into the next workspace, which is a new one.
 
     `answers`: texts and ids of the model's answers in the last turn, of which the next one must repeat one. `stopped`: as in Move.
     """
@@ -69,8 +70,8 @@ class ProgramPlayer:
     turn: int = 0
     session: str = ""
     stopped: str = ""
-    laid: Files = field(default_factory=dict)
-    stored: Files | None = field(default_factory=dict)
+    laid: bool = False
+    stored: Mapping[str, str] | None = field(default_factory=dict)
     answers: frozenset[str] = frozenset()
     logged: set[bytes] = field(default_factory=set)  # digests of messages that the transcript has
 
@@ -122,9 +123,8 @@ class ProgramPlayer:
         return Move(steps=log.steps, submitted=not self.stopped, stopped=self.stopped, usage=log.usage)
 
     def state(self) -> Mapping[str, Any]:
-        files = None if self.stored is None else {path: _packed(data) for path, data in self.stored.items()}
         fields = {"turn": self.turn, "session": self.session, "stopped": self.stopped, "answers": sorted(self.answers)}
-        return {**fields, "files": files}
+        return {**fields, "files": self.stored}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self.turn, self.session = typed_field(state, "turn", int), typed_field(state, "session", str)
@@ -132,8 +132,8 @@ class ProgramPlayer:
         self.stopped = typed_field(state, "stopped", str)
         if state.get("files") is None:
             raise ValueError("its session was too large to be stored")
-        self.stored = {path: _unpacked(text) for path, text in typed_field(state, "files", dict).items()}
-        self.laid = self.stored
+        self.stored, self.laid = typed_field(state, "files", dict), True
+        self._kept()  # raises for what is damaged
 
     def _playing(self, brief: Brief, place: SandboxPlace, prompt: str, key: str) -> Playing:
         command = self.agent.first if self.turn == 1 else self.agent.later
@@ -150,8 +150,8 @@ class ProgramPlayer:
             work=place.work,
             targets=tuple(brief.targets),
         )
-        files = {**self.laid, **self.agent.files(session)}
-        self.laid = {}
+        files = {**(self._kept() if self.laid else {}), **self.agent.files(session)}
+        self.laid = False
         return Playing(
             argv=tuple(command(session)),
             env=self.agent.env(session),
@@ -178,12 +178,15 @@ class ProgramPlayer:
         again = CUT_OFF.get(self.stopped, LIMIT_EXCEEDED) + AGAIN.format(work=place.work, turn=self.turn, turns=turns)
         return clean(f"{feedback_text(brief, feedback)}\n\n{again}")
 
-    def _stored(self, workspace: SandboxWorkspace) -> Files | None:
+    def _kept(self) -> Files:
+        return {path: _unpacked(text) for path, text in (self.stored or {}).items()}
+
+    def _stored(self, workspace: SandboxWorkspace) -> Mapping[str, str] | None:
         try:
             files = workspace.keep([f"{STATE}/{path}" for path in self.agent.session])
         except Refused:
             return None
-        return {path.removeprefix(f"{STATE}/"): data for path, data in files.items()}
+        return {path.removeprefix(f"{STATE}/"): _packed(data) for path, data in files.items()}
 
     def _fault(self, fault: ProgramFault, why: str) -> ProgramError:
         return ProgramError(fault, self.agent.name, self.turn, why)
