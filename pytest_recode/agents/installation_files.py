@@ -32,10 +32,10 @@ def change(place: Path) -> str:
     """What was changed since then, with the path of one file; "" if nothing was. Raises `OSError`."""
     try:
         files: dict[str, Any] = json.loads((place / LIST).read_text("utf-8"))
-        found = set(_paths(place))
-        if missing := sorted(files.keys() - found):
+        present = set(_paths(place))
+        if missing := sorted(files.keys() - present):
             return f"{missing[0]} is missing"
-        if added := sorted(found - files.keys()):
+        if added := sorted(present - files.keys()):
             return f"{added[0]} was added"
         return _changed(place, files)
     except (ValueError, TypeError, AttributeError):

@@ -136,15 +136,15 @@ def _chat(
 
 def _answer(turn: PlayedTurn, step: PlayedStep) -> str | None:
     """The assistant's message of a step, in the form of the conventions: reasoning, text, tool calls."""
-    said = next((each for each in turn.messages if each.role == "assistant" and each.step == step.number), None)
-    if said is None:
+    message = next((each for each in turn.messages if each.role == "assistant" and each.step == step.number), None)
+    if message is None:
         return None
     parts = [{"type": "reasoning", "content": step.thoughts}] if step.thoughts else []
-    calls = [{"type": "tool_call", **call} for call in said.tool_calls if isinstance(call, dict)]
-    texts = [{"type": "text", "content": said.content}] if said.content or not calls else []
-    message = {"role": "assistant", "parts": [*parts, *texts, *calls]}
+    calls = [{"type": "tool_call", **call} for call in message.tool_calls if isinstance(call, dict)]
+    texts = [{"type": "text", "content": message.content}] if message.content or not calls else []
+    answer = {"role": "assistant", "parts": [*parts, *texts, *calls]}
     return json.dumps(
-        clean([{**message, **({"finish_reason": step.finish} if step.finish else {})}]), ensure_ascii=False
+        clean([{**answer, **({"finish_reason": step.finish} if step.finish else {})}]), ensure_ascii=False
     )
 
 
