@@ -91,18 +91,10 @@ def _removals(correction: Fix) -> list[tuple[TargetDifference, Removal]]:
     return [(difference, one) for difference in correction.differences for one in difference.removals][:MOST]
 
 
-_EFFECTS = {
-    Reason.AGAIN: "change{s} what `{name}` is",
-    Reason.HIDES: "give{s} Python's own name `{name}` another meaning",
-    Reason.RAISES: "raise{s} on import",
-    Reason.RUNS: "run{s} on import",
-}
-
-
 def _removal(file: str, one: Removal) -> str:
-    effect = _EFFECTS[one.reason].format(s="" if one.lines.startswith("lines") else "s", name=one.name)
-    changes = f" and may change `{one.name}`" if one.reason is Reason.RUNS and one.name else ""
-    return f"{one.lines} of {file} {effect}{changes}"
+    if one.reason is Reason.RAISES:
+        return f"{one.lines} of {file} raised on import"
+    return f"{one.lines} of {file} may change " + (f"`{one.name}`" if one.name else "what is needed, on import")
 
 
 def _removing(file: str, one: Removal) -> str:

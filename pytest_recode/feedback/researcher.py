@@ -25,11 +25,6 @@ def researcher(task: Task, parts: Parts, model: Model | None = None, style: Styl
     return derived(task, parts) if parts.feedback is None else from_task(task, parts, parts.feedback)
 
 
-def unaudited(task: Task, parts: Parts, turn: Turn) -> tuple[FeedbackItem, ...]:
-    """The items of the researcher without a model, before the audit: for the task's author."""
-    return drafted(task, parts, turn, parts.feedback or {})
-
-
 def derived(task: Task, parts: Parts) -> Researcher:
     """Feedback that is only derived."""
     return from_task(task, parts, {}, "derived")

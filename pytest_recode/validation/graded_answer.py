@@ -11,7 +11,7 @@ from pytest_recode.episode import Feedback, Move, Turn
 from pytest_recode.feedback.audit import MARK as MARK
 from pytest_recode.feedback.audit import CutPassage, cuts, secrets
 from pytest_recode.feedback.levels import LEVELS
-from pytest_recode.feedback.researcher import researcher, unaudited
+from pytest_recode.feedback.researcher import drafted, researcher
 from pytest_recode.oracle.judge import judge
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.task import Files, Parts, Task
@@ -37,5 +37,5 @@ def graded(task: Task, parts: Parts, targets: Files, sandbox: Sandbox, *, seed: 
     return GradedAnswer(
         verdict=verdict,
         feedback=tuple(answer([turn], level) for level in LEVELS),
-        cuts=cuts(unaudited(task, parts, turn), secrets(parts, task.oracle), targets),
+        cuts=cuts(drafted(task, parts, turn, parts.feedback or {}), secrets(parts, task.oracle), targets),
     )
