@@ -252,7 +252,7 @@ class Switchboard:
         how = how_it_ended(candidate)
         if not how:
             return NoAnswerError("died", "the candidate closed its pipe in the middle of a call")
-        if how.startswith("out of memory"):
+        if how.startswith(("out of memory", "too m")):  # too many processes or files, too much disk
             return NoAnswerError("died", f"the candidate was killed: {how}")
         was = "was " if how.startswith("killed") else ""
         return NoAnswerError("died", f"the candidate {was}{how} in the middle of a call")

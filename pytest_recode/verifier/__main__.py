@@ -16,8 +16,9 @@ from pytest_recode.faults import GraderError, SandboxError, UserError
 from pytest_recode.harbor_layout import TESTS_PLACE
 from pytest_recode.oracle.separate import Fresh, judge_separate
 from pytest_recode.sandboxes import Sandbox, SandboxContext
+from pytest_recode.sandboxes.interpreters import interpreter
 from pytest_recode.sandboxes.process import Process
-from pytest_recode.sandboxes.unprivileged_users import problem
+from pytest_recode.sandboxes.unprivileged_users import problem, users
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Verdict
 from pytest_recode.verifier import container, delivered, rewards, stored_task
@@ -70,6 +71,11 @@ def _check_place() -> None:
         )
     if fault := problem():
         raise UserError(f"the answer's code cannot be kept apart from its judge: {fault}")
+    if users(interpreter(sys.executable))[-1] is not None:
+        raise UserError(
+            f"{sys.executable} or a package of it cannot be read by every user, so the answer's code could run only with a capability of root"
+            " that reads the tests as well: build the image with a Python that every user can read"
+        )
 
 
 if __name__ == "__main__":

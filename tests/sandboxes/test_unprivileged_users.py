@@ -184,3 +184,26 @@ def test_a_command_that_cannot_be_started_leaves_no_open_file(bench: Bench) -> N
         )
         assert "Too many open files" in message
         assert after == before
+
+
+FILLING = {
+    "files": "for n in range(8): open(str(n), 'wb').write(b'x' * (8 << 20))",
+    "deleted files": "files = [tempfile.TemporaryFile() for _ in range(8)]\nfor file in files: file.write(b'x' * (8 << 20)); file.flush()",
+    "nested directories": "for n in range(80): os.mkdir('d'); os.chdir('d')",
+}
+
+
+@pytest.mark.mostly_slow
+@pytest.mark.parametrize("how", FILLING)
+def test_a_launch_that_fills_the_disk_ends(context: SandboxContext, how: str) -> None:
+    """Only its own: files of a command of an agent are limited one by one."""
+    usable("process", context)
+    sandbox = Process(SandboxContext(run=context.run, python=sys.executable))
+    try:
+        bench = Bench(sandbox=sandbox, environment=Environment(), limits=LIMITS)
+        with bench.probe() as other, bench.probe() as probe:
+            code = f"import os, tempfile, time\n{FILLING[how]}\ntime.sleep(600)"
+            assert probe.ended(code) == "too much disk (32 MiB)"
+            assert other.ask("open('small', 'wb').write(b'x' * (8 << 20)); result = 1") == 1
+    finally:
+        sandbox.close()

@@ -109,6 +109,103 @@ def test_a_fault_that_is_not_the_answers_has_no_reward(image: str) -> None:
     assert ordinary.results == {}
 
 
+PROBES = """\
+import ctypes, json, os
+
+
+def can(act, *arguments):
+    try:
+        act(*arguments)
+    except OSError:
+        return False
+    return True
+
+
+def look(path):
+    os.listdir(path) if os.path.isdir(path) else open(path, "rb").read(1)
+
+
+def probes():
+    owner = {int(name): os.stat(f"/proc/{name}").st_uid for name in os.listdir("/proc") if name.isdigit()}
+    others = [pid for pid, user in owner.items() if user != os.getuid()]
+    own = os.path.dirname(os.getcwd())
+    written = []
+    for place, directories, files in os.walk("/"):
+        if place in ("/proc", "/sys", "/dev") or place.startswith(own):
+            directories[:] = ["shm", "mqueue"] if place == "/dev" else []
+            continue
+        paths = [place, *(os.path.join(place, name) for name in files)]
+        written += [path for path in paths if not os.path.islink(path) and os.access(path, os.W_OK)]
+    libc = ctypes.CDLL(None)
+    return {
+        "judges": len({user for pid, user in owner.items() if pid in others}) - 1,
+        "read": [path for path in ("/tests", "/tests/task/task.json", "/logs", "/logs/verifier/test.txt", "/root") if can(look, path)],
+        "of processes": [
+            f"{pid}/{name}" for pid in others for name in ("environ", "mem", "maps", "fd", "cwd", "root") if can(look, f"/proc/{pid}/{name}")
+        ],
+        "signalled": [pid for pid in others if can(os.kill, pid, 0)],
+        "traced": [pid for pid in others if libc.ptrace(16, pid, 0, 0) == 0],
+        "root": can(os.setuid, 0),
+        "written": written,
+    }
+
+
+def twice(x):
+    raise RuntimeError("PROBES " + json.dumps(probes()))
+
+
+def half(x):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            import time
+
+            time.sleep(600)
+        os._exit(0)
+    return x / 2
+"""
+
+
+@pytest.mark.slow
+def test_an_answer_reaches_nothing_of_its_judge_and_leaves_nothing(image: str) -> None:
+    left = "/tests/test.sh; echo status $?; ls /proc | grep -c '^[0-9]'"  # the shell, ls and grep
+    attack = judged(image, {"answer.py": PROBES}, command=left)
+    assert attack.rewards == {"reward": 0, "solved": 0, "share": 0.5}, attack.output
+    assert attack.output.splitlines()[-2:] == ["status 0", "3"]
+    [test] = [
+        test for test in json.loads(attack.results["ctrf.json"])["results"]["tests"] if test["status"] == "failed"
+    ]
+    probes = json.loads(test["message"].partition("PROBES ")[2].splitlines()[0])
+    assert probes.pop("judges") >= 1
+    assert not any(probes.values()), probes
+
+
+FILLING = """\
+import os
+
+
+def twice(x):
+    files = []
+    for n in range(3 << 10):
+        if n % 100 == 0:
+            files.append(os.open(str(n), os.O_CREAT | os.O_WRONLY))
+            os.unlink(str(n))
+        os.write(files[-1], b"x" * (1 << 20))
+    return 2 * x
+
+
+def half(x):
+    return x / 2
+"""
+
+
+@pytest.mark.slow
+def test_an_answer_that_fills_the_disk_fails_the_cases_that_need_it(image: str) -> None:
+    attack = judged(image, {"answer.py": FILLING})
+    assert attack.rewards == {"reward": 0, "solved": 0, "share": 0.5}, attack.output
+    assert b"too much disk (512 MiB)" in attack.results["ctrf.json"]
+
+
 def test_the_modules_that_travel_are_all_that_a_verdict_needs(tmp_path: Path) -> None:
     """With only them, in a Python that cannot find the package: the verifier and the programs that it sends can be imported."""
     for path, data in carried_modules().items():

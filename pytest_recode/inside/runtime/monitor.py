@@ -14,7 +14,7 @@ import signal
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from . import control_group, linux_isolation, memory_use, socket_memory, starvation, unprivileged
+from . import control_group, disk_use, linux_isolation, memory_use, socket_memory, starvation, unprivileged
 
 POLL_SECONDS = 0.05
 INODES_PER_MIB = 256
@@ -73,6 +73,11 @@ def watch(
             history.look()
             with unprivileged.seeing_as(user):
                 excess = past(limits, pids)
+            if (
+                user is not None
+                and disk_use.used(limits.directory, pids(), user) > limits.disk_mb * linux_isolation.MIB
+            ):
+                excess = excess or f"too much disk ({limits.disk_mb} MiB)"
             if excess:
                 return excess
 
