@@ -165,7 +165,7 @@ def _report(arguments: argparse.Namespace) -> str:
             else ""
         )
         raise UserError(f"--table={names[0]}: these files have no data for it{hint}")
-    notes += report_table.changed_files(shown)
+    notes += [*report_table.task_sets(shown), *report_table.changed_files(shown)]
     if rows.simulated:
         notes.append(report_tables.SIMULATED)
     if arguments.format == "csv":

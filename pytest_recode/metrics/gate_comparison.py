@@ -17,6 +17,7 @@ from pytest_recode.metrics.compare import Comparison, compare, tested
 from pytest_recode.metrics.fail_on import Condition
 from pytest_recode.metrics.gate_verdict import GateVerdict, sufficient, verdict
 from pytest_recode.metrics.intervals import holm
+from pytest_recode.records.task_set import task_set
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +207,10 @@ def _row(pair: _Pair, p: float | None, rows: int) -> RowGate:
         for attempt in outcomes.attempts
         if attempt.outcome == "error"
     }
-    was, is_now = dict(pair.before.recorded), dict(pair.now.recorded)
+    was, is_now = (
+        dict([*side.recorded, ("task set", task_set((task, each.digest) for task, each in side.tasks.items()))])
+        for side in (pair.before, pair.now)
+    )
     return RowGate(
         key=pair.now.key,
         simulated=pair.now.simulated,
@@ -224,7 +228,9 @@ def _row(pair: _Pair, p: float | None, rows: int) -> RowGate:
         reasons={task: pair.reason(task) for task in (result.only_second if result else ())}
         | {name: attempt.reason for name, attempt in errors.items()},
         differs=tuple(
-            f"{fact} {was[fact]} / {is_now[fact]}" for fact in was if fact in is_now and was[fact] != is_now[fact]
+            f"{fact} {was[fact] or 'unknown'} / {is_now[fact] or 'unknown'}"
+            for fact in was
+            if fact in is_now and was[fact] != is_now[fact]
         ),
     )
 

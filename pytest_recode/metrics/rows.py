@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pytest_recode.metrics.attempt import Attempt, Row
+from pytest_recode.records.task_set import task_set
 from pytest_recode.wording import some_of
 
 Rows = Mapping[Row, Sequence[Attempt]]
@@ -40,6 +41,9 @@ def differences(first: tuple[Row, Sequence[Attempt]], second: tuple[Row, Sequenc
         for key in one
         if key in other and one[key] != other[key]
     ]
+    sets = [set_of(attempts) for _, attempts in (first, second)]
+    if all(sets) and sets[0] != sets[1]:
+        lines.append(f"task set {' / '.join(sets)}")
     if changed := changed_tasks(first[1], second[1]):
         lines.append(f"files of {len(changed)} task{'s' * (len(changed) > 1)} ({some_of(changed, 3)})")
     return lines
@@ -49,6 +53,11 @@ def changed_tasks(first: Sequence[Attempt], second: Sequence[Attempt]) -> list[s
     """Tasks that both played, with different files."""
     one, other = _digests(first), _digests(second)
     return [task for task in one if one[task] and other.get(task) and one[task] != other[task]]
+
+
+def set_of(attempts: Sequence[Attempt]) -> str:
+    """The fingerprint of the tasks of these attempts; "" if no digest is known."""
+    return task_set((attempt.task, attempt.digest) for attempt in attempts)
 
 
 def _digests(attempts: Sequence[Attempt]) -> dict[str, set[str]]:

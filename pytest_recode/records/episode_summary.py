@@ -27,6 +27,7 @@ class CopiedFields(TypedDict):
 
     nodeid: str
     task: str
+    digest: str | None
     format: str
     agent: str
     model: str | None

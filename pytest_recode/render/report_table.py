@@ -10,7 +10,7 @@ from typing import Any
 from pytest_recode.metrics import published
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.intervals import Interval
-from pytest_recode.metrics.rows import changed_tasks
+from pytest_recode.metrics.rows import changed_tasks, set_of
 from pytest_recode.wording import some_of
 
 Rows = Mapping[Row, Sequence[Attempt]]
@@ -187,6 +187,19 @@ def changed_files(rows: Rows) -> list[str]:
                 notes.append(f"task files differ: {some_of(changed, 5)} in {name(row)} and in {name(other)}")
                 break
     return notes
+
+
+def task_sets(rows: Rows) -> list[str]:
+    """A note with the fingerprint of the tasks of the rows, by format; with the rows of each if they differ."""
+    sets: dict[str, dict[str, list[str]]] = {}
+    for row, attempts in rows.items():
+        if fingerprint := set_of(attempts):
+            sets.setdefault(row.format, {}).setdefault(fingerprint, []).append(name(row))
+    return [
+        f"task set: {fingerprint}" + (f" in {some_of(named, 3)}" if len(by_set) > 1 or len(sets) > 1 else "")
+        for by_set in sets.values()
+        for fingerprint, named in by_set.items()
+    ]
 
 
 def tasks(attempts: Iterable[Attempt]) -> set[str]:

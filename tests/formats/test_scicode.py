@@ -15,7 +15,7 @@ from pytest_recode.formats.format_conformance import check_format
 from pytest_recode.formats.scicode import FORMAT
 from pytest_recode.slots import laid, original
 from pytest_recode.task import Task
-from tests.messages import assert_message
+from tests.messages import assert_line, assert_message
 from tests.scicode_rows import OFFSET, SHIFT_CODE, TALLIES, WALKS, write
 
 REAL = os.environ.get("RECODE_SCICODE", "")
@@ -107,6 +107,21 @@ def test_items_of_a_subset_are_collected(pytester: pytest.Pytester) -> None:
     assert ids() == ["problem-03", "problem-12", "problem-20"]
     assert ids("--recode-subset=steps", "-k", "Offset_sum") == ["step-03.01", "step-03.02"]
     assert ids("--recode-subset=steps", "-m", "recode(function='walk')") == ["step-12.01"]
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("--recode-subset=step",), ("--recode-subset=step", "choose from problems, steps")),
+        (("-m", "recode(subset='steps')"), ("recode(subset='steps')", "--recode-subset=steps")),
+    ],
+)
+def test_a_subset_that_is_not_collected_is_told(
+    pytester: pytest.Pytester, args: tuple[str, ...], said: tuple[str, ...]
+) -> None:
+    write(pytester.path)
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--collect-only", "-q", *args)
+    assert_line(result.stdout.str() + result.stderr.str(), *said)
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,18 @@ def updated(value: Any, after: Any) -> Any:
     return value if isinstance(value, Function) or callable(value) else after
 
 
+def close(value: Any, target: Any, *, equivalent: Any, **tolerance: Any) -> None:
+    """Assert `numpy.allclose`. If it is false or fails, `equivalent`, pytest_recode.testing.assert_equivalent, says how the values differ."""
+    try:
+        if np.allclose(value, target, **tolerance):
+            return
+        value, target = np.asarray(value), np.asarray(target)
+    except (TypeError, ValueError):  # of other shapes or types
+        pass
+    equivalent(value, target, rtol=1e-5, atol=1e-8)
+    raise AssertionError("numpy.allclose is false")
+
+
 def cmp_tuple_or_list(own: Any, target: Any) -> bool:
     """Compare two sequences item by item: dicts and arrays within the tolerance of `numpy.allclose`, the rest by equality."""
     return len(own) == len(target) and all(same(*pair) for pair in zip(own, target))

@@ -63,7 +63,7 @@ def test_files(problem: ScicodeProblem, steps: Sequence[ProblemStep], *, shared:
 
 def without_target(step: ProblemStep) -> tuple[int, ...]:
     """The tests, from 1, that compare with nothing that is stored: they contain what they expect."""
-    return tuple(number for number, test in enumerate(_tests(step), 1) if test.comparison is None)
+    return tuple(number for number, test in enumerate(read_tests(step), 1) if test.comparison is None)
 
 
 def draws_random_numbers(step: ProblemStep) -> bool:
@@ -73,12 +73,12 @@ def draws_random_numbers(step: ProblemStep) -> bool:
 
 def _test_file(problem: ScicodeProblem, step: ProblemStep, *, shared: bool) -> str:
     known = [each.name for each in problem.steps[: problem.steps.index(step) + 1]]
-    tests = _tests(step)
+    tests = read_tests(step)
     lines = [
         "from copy import deepcopy",
         "import pytest",
-        "from pytest_recode.testing import call_and_return_arguments",
-        f"from {Path(SUPPORT).stem} import both, cmp_tuple_or_list",
+        "from pytest_recode.testing import assert_equivalent, call_and_return_arguments",
+        f"from {Path(SUPPORT).stem} import both, close, cmp_tuple_or_list",
         *problem.imports.split("\n"),
         "",
         f'pytestmark = pytest.mark.interface("{MODULE}.{step.name}")',
@@ -91,7 +91,7 @@ def _test_file(problem: ScicodeProblem, step: ProblemStep, *, shared: bool) -> s
             f"def {name}({'' if shared else 'candidate, '}reference):",
             f"    def statements({', '.join([*used, 'targets'])}):",
             "        found = []",
-            textwrap.indent("\n".join(_statements(case)), " " * 8),
+            textwrap.indent("\n".join(statements(case)), " " * 8),
             "        return found",
             "",
             *([f"    import {MODULE} as module", ""] if shared else []),
@@ -115,7 +115,7 @@ def _cases(
         yield f"test_{start + 1}" + (f"_to_{stop}" if stop > start + 1 else ""), tests[start:stop]
 
 
-def _statements(case: Sequence[StepTest]) -> Iterator[str]:
+def statements(case: Sequence[StepTest]) -> Iterator[str]:
     """The statements of tests that run one after another."""
     count = 0
     for test in case:
@@ -128,7 +128,15 @@ def _statements(case: Sequence[StepTest]) -> Iterator[str]:
         # A copy: what a later call changes in place may be this value
         yield f"    found += [{', '.join(f'deepcopy({ast.unparse(own)})' for own in test.targets)}]"
         yield "else:"
-        yield textwrap.indent(ast.unparse(_with_targets(test.comparison, iter(targets))), "    ")
+        yield textwrap.indent(_comparison(_with_targets(test.comparison, iter(targets))), "    ")
+
+
+def _comparison(assertion: ast.Assert) -> str:
+    """The assertion, or for one call of `numpy.allclose`, the same by a function that also says how the values differ."""
+    if not isinstance(assertion.test, ast.Call) or ast.unparse(assertion.test.func) != "np.allclose":
+        return ast.unparse(assertion)
+    call = ast.Call(func=ast.Name("close", ast.Load()), args=assertion.test.args, keywords=assertion.test.keywords)
+    return f"{ast.unparse(call)[:-1]}, equivalent=assert_equivalent)"
 
 
 def _candidate(step: ProblemStep, *, shared: bool) -> str:
@@ -138,7 +146,7 @@ def _candidate(step: ProblemStep, *, shared: bool) -> str:
     return f"candidate.{MODULE}, call_and_return_arguments{randomness}"
 
 
-def _tests(step: ProblemStep) -> list[StepTest]:
+def read_tests(step: ProblemStep) -> list[StepTest]:
     tests = []
     for number, text in enumerate(step.tests, 1):
         tree = tree_of(text.encode())

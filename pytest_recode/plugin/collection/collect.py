@@ -91,7 +91,9 @@ class Manifest(pytest.File):
         if task_format is None:
             raise UserError(f"{self.path}: no task format claims this file")
         owns = run.settings_for(task_format)
-        tasks = _of_subset(tasks_of(task_format, self.path), owns[0].subset, self.path)
+        every_task = tasks_of(task_format, self.path)
+        run.collected.subsets.update(subset for task in every_task for subset in task.subsets)
+        tasks = _of_subset(every_task, owns[0].subset)
         self._shard_of = sharding.dealt(run, task_format, self.path, tasks)
         for task in tasks:
             self._claim(run.collected.tasks, task)
@@ -162,7 +164,7 @@ class Manifest(pytest.File):
         return item
 
 
-def _of_subset(tasks: Sequence[Task], subset: str | None, manifest: Path) -> Sequence[Task]:
+def _of_subset(tasks: Sequence[Task], subset: str | None) -> Sequence[Task]:
     """The tasks of a subset, and those that cannot be read: what they belong to is unknown."""
     if subset is None:
         return tasks

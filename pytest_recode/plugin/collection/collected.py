@@ -21,6 +21,8 @@ class CollectedTasks:
     """The manifest of each task, by the task's id."""
     by_format: dict[str, tuple[Settings, ...]] = field(default_factory=dict)
     """The settings of each format, by its name: one for each agent."""
+    subsets: set[str] = field(default_factory=set)
+    """The subsets of all tasks, also of those that `--recode-subset` or the default of their format leaves out."""
     task_lists: dict[str, TaskList] = field(default_factory=dict)
     """With `--recode-shard`, the lists of tasks that are dealt to the shards, by their names."""
     in_other_shards: int = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -19,8 +19,8 @@ _MOST_SHOWN = 10
 _OPERATORS = frozenset({"and", "or", "not"})
 
 
-def unknown_in_marker(expression: str, items: Sequence[pytest.Item]) -> list[str]:
-    """A line for each key, and each value of a key, in `-m recode(key=value)` that no mark of a task has.
+def unknown_in_marker(expression: str, items: Sequence[pytest.Item], subsets: Collection[str] = ()) -> list[str]:
+    """A line for each key, and each value of a key, in `-m recode(key=value)` that no mark of a task has. `subsets`: of all tasks.
 
     Expressions that pytest accepts and Python cannot parse are not checked.
     """
@@ -30,13 +30,26 @@ def unknown_in_marker(expression: str, items: Sequence[pytest.Item]) -> list[str
         for key, value in mark.items():
             known.setdefault(key, set()).add(value)
     lines = []
-    for key, value in _arguments(expression) if known else ():
+    for key, value in _arguments(expression) if known and "recode(" in expression else ():
         if key not in known:
             keys = sorted(known)
             lines.append(f"-m recode({key}=…): no task has {key!r}{guess(key, keys)}: choose from {', '.join(keys)}")
+        elif key == "subset" and value in subsets and value not in known[key]:
+            lines.append(
+                f"-m recode(subset={value!r}): these tasks are not collected by default: use --recode-subset={value}"
+            )
         elif value not in known[key]:
             lines.append(f"-m recode({key}={value!r}): {_choices(key, value, known[key])}")
     return list(dict.fromkeys(lines))
+
+
+def unknown_subset(subset: str | None, known: Iterable[str]) -> list[str]:
+    """A line if `--recode-subset` names a subset that no task has."""
+    choices = sorted(known)
+    if subset is None or subset in choices:
+        return []
+    hint = f": choose from {', '.join(choices)}" if choices else ": leave it out"
+    return [f"--recode-subset={subset}: no task has this subset{guess(subset, choices)}{hint}"]
 
 
 def misspelt_domains(items: Sequence[pytest.Item]) -> list[str]:

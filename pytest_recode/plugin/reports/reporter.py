@@ -188,7 +188,8 @@ class Reporter:
         if not distributed.speaks(config):
             return
         marker, keyword = (config.getoption(name, "") or "" for name in ("markexpr", "keyword"))
-        lines = selection.unknown_in_marker(marker, collected) if "recode(" in marker else []
+        lines = selection.unknown_subset(self.run.settings.subset, self.run.collected.subsets)
+        lines += selection.unknown_in_marker(marker, collected, self.run.collected.subsets)
         if not items and not session.testsfailed:  # a task that could not be read may have the name
             lines += selection.unknown_in_keywords(keyword, collected)
         if self.run.settings.validate:

@@ -212,6 +212,7 @@ def write(
     from pytest_recode.metrics.score import scores
     from pytest_recode.plugin.run.directory import begun
     from pytest_recode.plugin.workers import worker_use
+    from pytest_recode.records.task_set import task_set
     from pytest_recode.render import summary_tables, validation_summary, words
 
     settings = run.settings
@@ -241,6 +242,8 @@ def write(
         if shared:
             noun = "episode shares its" if shared == 1 else "episodes share their"
             terminal.line(f"{shared} {noun} first turn with another: paid once, counted in each")
+        if fingerprint := task_set((record["task"], record["digest"] or "") for record in records):
+            terminal.line(f"task set: {fingerprint}")
         for line in words.sandboxes(records):
             terminal.line(line)
         for line in filter(None, (_without_temperature(run, records), *_replayed_answers(run))):

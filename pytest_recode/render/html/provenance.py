@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.metrics.episodes import episodes as totals
+from pytest_recode.metrics.rows import set_of
 from pytest_recode.render.report_faults import unparsed
 from pytest_recode.render.report_table import (
     Column,
@@ -251,6 +252,7 @@ def _facts(row: Row, attempts: Sequence[Attempt]) -> dict[str, str]:
             _label(key) if key in _OPTIONS else _LABELS.get(key, key): " + ".join(sorted(values))
             for key, values in by_name.items()
         },
+        "task set": set_of(attempts),
         "attempts at a task": str(max((attempt.number for attempt in attempts), default=0)),
         "seeds of gradings": f"{len(seeds)} different" if len(seeds) > 1 else "".join(map(str, seeds)),
     }
