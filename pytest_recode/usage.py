@@ -25,6 +25,16 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TokenParts:
+    """Tokens of one call that its provider counts apart. Of the prompt: those read from the provider's cache, and those written to it. Of the
+    answer: those of reasoning. 0 if it does not tell."""
+
+    cache_read: int = 0
+    cache_written: int = 0
+    reasoning: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
     """Seconds of an answered call: `waited` for rate limits, other calls and retries, `answering` for the provider's answer."""
 

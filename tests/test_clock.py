@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_recode.clock import Clock, Wait
+from pytest_recode.clock import AskedModel, Clock, Wait
 from pytest_recode.episode import Feedback, Move, Stop, Turn, loop
 from pytest_recode.episode.meter import Meter
 from pytest_recode.faults import ModelError, ModelFault
@@ -85,6 +85,42 @@ def test_work_counts_and_the_last_try_of_an_answered_call(events: list[tuple[str
         assert clock.wait is None
         assert clock() == counted
         assert clock.waited == time() - counted
+
+
+CALLS = st.lists(
+    st.tuples(
+        st.integers(0, 50),  # when it begins
+        st.lists(st.integers(1, 50), min_size=1, max_size=3),  # seconds until each try, and until the end
+        st.booleans(),  # whether it is answered
+    ),
+    max_size=5,
+)
+
+
+@given(CALLS)
+def test_of_calls_at_the_same_time_each_second_counts_once(calls: list[tuple[int, list[int], bool]]) -> None:
+    """Compared with the seconds one by one: those without a call, and those in the last try of a call that is answered."""
+    time = Seconds()
+    clock = Clock(time)
+    open_ones: dict[int, AskedModel] = {}
+    within, counted = set[int](), set[int]()
+    ends = [begin + sum(tries) for begin, tries, _ in calls]
+    for second in range(max(ends, default=0) + 1):
+        for number, (begin, tries, answered) in enumerate(calls):
+            sent = [begin + sum(tries[:count]) for count in range(1, len(tries) + 1)]
+            if second == begin:
+                open_ones[number] = clock.ask("local")
+            if second in sent[:-1]:
+                with clock.about(open_ones[number]):
+                    clock.tried()
+            if second == sent[-1]:
+                clock.end(open_ones.pop(number), counts=answered)
+                within |= set(range(begin, second))
+                counted |= set(range(sent[-2], second)) if answered and len(sent) > 1 else set()
+                counted |= set(range(begin, second)) if answered and len(sent) == 1 else set()
+        time.pass_(1)
+    assert clock.wait is None
+    assert clock.waited == len(within - counted)
 
 
 def verdict(solved: bool) -> Verdict:

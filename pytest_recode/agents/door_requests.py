@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from pytest_recode.inside.wire import frames
 from pytest_recode.sandboxes import Connection
 from pytest_recode.task import Files
 
-NO_TIME = 1e9  # seconds
 MARGIN = 60.0
 """Seconds beyond its own limits that a workspace may take to answer; it bounds itself, so past this it is broken."""
 
@@ -56,7 +55,6 @@ class DoorAnswer:
     connection: Connection
     number: int
     begun: bool = False
-    granted: float = 0.0
 
     def begin(self, status: int, headers: Mapping[str, str]) -> None:
         self.begun = True
@@ -65,23 +63,36 @@ class DoorAnswer:
     def send(self, data: bytes) -> None:
         self._send({"data": data})
 
-    def grant(self, seconds: float) -> None:
-        """Give the program so many seconds more: it has waited for what is not its own time."""
-        self.granted += seconds
-        frames.send_message(self.connection, {"seconds": seconds}, time.monotonic() + MARGIN)
-
-    def stop(self) -> None:
-        """End the program, as if its time were up."""
-        self.grant(-NO_TIME)
-
-    def end(self) -> float:
-        """End the answer; returns the seconds that were granted."""
+    def end(self) -> None:
         self._send({"ended": True})
-        return max(self.granted, 0.0)
 
     def _send(self, part: Mapping[str, Any]) -> None:
         frames.send_message(self.connection, {"answers": self.number, **part}, time.monotonic() + MARGIN)
 
 
-Serve = Callable[[DoorRequest, DoorAnswer], None]
-"""Answers one request. What it raises ends the program."""
+class PendingAnswer(Protocol):
+    """A request whose answer takes time. A thread of its own iterates over `events`; the rest is called where the program is played."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether the program waits for what is not its own time."""
+
+    def events(self) -> Iterator[object]:
+        """What happens, to the end. Raises nothing."""
+
+    def take(self, event: object) -> bool:
+        """Answer what there is to answer; whether that was all. What it raises ends the program."""
+
+    def leave(self) -> None:
+        """Nobody waits for the answer any more."""
+
+
+class DoorService(Protocol):
+    """Answers the requests of a program."""
+
+    @property
+    def over(self) -> bool:
+        """Whether the program must end, as if its time were up."""
+
+    def serve(self, request: DoorRequest, answer: DoorAnswer) -> PendingAnswer | None:
+        """Answer a request, or begin to. What it raises ends the program."""

@@ -235,8 +235,10 @@ def message_of(stored: Mapping[str, Any]) -> Message:
         ToolCall(**{name: typed_field(call, name, str) for name in call})
         for call in typed_field(stored, "tool_calls", list)
     ]
-    texts = {name: typed_field(stored, name, str) for name in stored if name != "tool_calls"}
-    return Message(**texts, tool_calls=tuple(calls))
+    fields: dict[str, Any] = {
+        name: typed_field(stored, name, bool if name == "failed" else str) for name in stored if name != "tool_calls"
+    }
+    return Message(**fields, tool_calls=tuple(calls))
 
 
 def quoted(message: Message, limit: int = MAX_QUOTED) -> str:

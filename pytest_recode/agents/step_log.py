@@ -45,6 +45,15 @@ def usage_fields(reply: Reply) -> dict[str, Any]:
         "prompt_tokens": used.prompt_tokens,
         "completion_tokens": used.completion_tokens,
         "cost_usd": used.cost_usd,
+        **{name: count for name, count in _parts(reply).items() if count},
+    }
+
+
+def _parts(reply: Reply) -> dict[str, int]:
+    return {
+        "cached_tokens": reply.parts.cache_read,
+        "cache_written_tokens": reply.parts.cache_written,
+        "reasoning_tokens": reply.parts.reasoning,
     }
 
 

@@ -11,7 +11,8 @@ from types import TracebackType
 from typing import Any, NoReturn, TypeVar
 
 from pytest_recode.agents import CommandResult, Refused
-from pytest_recode.agents.door_requests import MARGIN, DoorAnswer, DoorRequest, Playing, SandboxPlace, Serve
+from pytest_recode.agents.door_calls import DoorCalls
+from pytest_recode.agents.door_requests import MARGIN, DoorService, Playing, SandboxPlace
 from pytest_recode.faults import SandboxError
 from pytest_recode.inside.wire import frames
 from pytest_recode.records.checkpoint import Changes, changes_of
@@ -101,31 +102,20 @@ class SandboxWorkspace:
             shown=_texts(place.get("shown")),
         )
 
-    def play(self, program: Playing, serve: Serve) -> CommandResult:
-        """Run a program that plays, to its end, and let `serve` answer its requests to the door, one after the other.
+    def play(self, program: Playing, service: DoorService) -> CommandResult:
+        """Run a program that plays, to its end, and let `service` answer its requests to the door.
 
-        Raises `Refused` if it cannot be started there, and what `serve` raises: then the workspace is gone, and the program with it.
+        Raises `Refused` if it cannot be started there, and what `service` raises: then the workspace is gone, and the program with it.
         """
         connection = self._launched()
         fields = {"argv": list(program.argv), "env": dict(program.env), "files": dict(program.files)}
-        ends = time.monotonic() + program.seconds
         with self._unless_broken(program.seconds):
             frames.send_message(
                 connection,
                 {"op": "play", **fields, "entered": program.entered, "seconds": program.seconds},
                 time.monotonic() + MARGIN,
             )
-            while True:
-                # A call of the model may have taken longer than what was left.
-                answer = frames.receive_message(connection, _REPLY, max(ends, time.monotonic()) + MARGIN)
-                if "asks" in answer:
-                    sent = DoorAnswer(connection=connection, number=_typed(answer["asks"], int))
-                    serve(_request(answer), sent)
-                    ends += sent.end()
-                elif "over" in answer:
-                    frames.send_message(connection, {"over": True}, time.monotonic() + MARGIN)
-                else:
-                    break
+            answer = DoorCalls(connection, service, program.seconds, MARGIN).played()
         return _result(self._granted(answer))
 
     def keep(self, paths: Sequence[str]) -> Files:
@@ -263,16 +253,7 @@ def _result(value: Any) -> CommandResult:
         output=_typed(done.get("output"), bytes).decode("utf-8", "replace"),
         timed_out=_typed(done.get("timed_out"), bool),
         seconds=_typed(done.get("seconds"), float),
-    )
-
-
-def _request(frame: Mapping[str, Any]) -> DoorRequest:
-    headers = _typed(frame.get("headers"), dict)
-    return DoorRequest(
-        method=_typed(frame.get("method"), str),
-        path=_typed(frame.get("path"), str),
-        headers={_typed(name, str).lower(): _typed(value, str) for name, value in headers.items()},
-        body=_typed(frame.get("body"), bytes),
+        killed=_typed(done.get("killed"), str),
     )
 
 

@@ -21,6 +21,7 @@ class Meter:
     clock: Clock
     total: Usage = field(default_factory=Usage)
     counted: set[str] = field(default_factory=set)  # ids of the gateway's calls that `total` includes
+    open: int = 0  # calls of the gateway whose answers are awaited
 
     def before_call(self, model: str) -> None:
         self.ledger.before_call(model)
@@ -41,7 +42,9 @@ class Meter:
         self.ledger.unanswered(model, why)
 
     def settle(self) -> None:
-        self.ledger.settle()
+        """As `Ledger.settle`, if no other answer is awaited."""
+        if not self.open:
+            self.ledger.settle()
 
     def fault(self, error: ModelError) -> None:
         self.ledger.fault(error)
@@ -75,6 +78,7 @@ class GatewayMeter:
 
     def begin(self) -> None:
         self.meter.enter()
+        self.meter.open += 1
         self.meter.clock.enqueued()
 
     def waiting(self, wake: Callable[[], None]) -> AbstractContextManager[None]:
@@ -87,6 +91,7 @@ class GatewayMeter:
         self.meter.retry(error, pause)
 
     def answered(self, model: str, usage: Usage, details: CallDetails) -> None:
+        self.meter.open -= 1
         if details.call in self.meter.counted:
             self.meter.transcript.reused(model, details.call)
             return
@@ -96,4 +101,5 @@ class GatewayMeter:
         self.meter.transcript.usage(model, usage, details)
 
     def failed(self) -> None:
+        self.meter.open -= 1
         self.meter.settle()

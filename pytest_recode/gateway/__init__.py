@@ -45,7 +45,7 @@ class ModelFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayConfig:
-    """The configuration of a gateway. `workers`: the number of processes that may call at the same time.
+    """The configuration of a gateway. `workers`: the number of calls that may be in flight at the same time.
 
     `max_cost` is in US dollars, `max_wait`, `call_seconds` and `alive_seconds` are in seconds; the last is the time without an event
     after which an agent's own call gets one. `limits` are by pattern of model names, as in fnmatch; the

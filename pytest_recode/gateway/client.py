@@ -9,19 +9,18 @@ import functools
 import hashlib
 import http.client
 import json
-import logging
-import socket
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from pytest_recode.faults import GatewayError, ModelError, ModelFault, Stopped, UserError
-from pytest_recode.gateway import FIRST_TURN, NUMBER, TURN, ModelFacts, token
+from pytest_recode.faults import GatewayError, ModelError, ModelFault, UserError
+from pytest_recode.gateway import NUMBER, ModelFacts, token
 from pytest_recode.gateway.connection import connected, response_of
 from pytest_recode.gateway.dialects import DIALECTS
 from pytest_recode.gateway.events import ENDED, Event, error_of
+from pytest_recode.gateway.sent_call import SentCall, no_listener
 from pytest_recode.models import (
     CallDetails,
     Caller,
@@ -33,7 +32,6 @@ from pytest_recode.models import (
     ModelKind,
     Relayed,
     Reply,
-    Timing,
     Tool,
     Usage,
 )
@@ -41,8 +39,6 @@ from pytest_recode.models.chat_format import chat_request, reply_of, request_bod
 from pytest_recode.models.providers import glance
 
 A = TypeVar("A", Reply, Embedded, Relayed)
-
-LOG = logging.getLogger("pytest_recode")
 
 
 class _Unobserved:
@@ -102,7 +98,7 @@ class GatewayModel:
         body = self._numbered({"model": self.name, "input": list(texts)})
         return self._call("/v1/embeddings", body, lambda event: _embedded(event["body"]))
 
-    def relay(self, dialect: str, body: Mapping[str, Any], alive: Callable[[], None]) -> Relayed:
+    def relay(self, dialect: str, body: Mapping[str, Any]) -> SentCall[Relayed]:
         if dialect not in DIALECTS:
             raise ValueError(f"there is no dialect {dialect}: choose from {', '.join(DIALECTS)}")
         turn = self._observer.turn
@@ -112,24 +108,13 @@ class GatewayModel:
         request = {"model": self.name, "request": body, "own": self._own, NUMBER: self._relayed[turn]}
         if self._temperature is not None:
             request["temperature"] = self._temperature
-        left: list[OSError] = []
+        return self._sent(f"/v1/agents/{dialect}", request, self._relayed_answer)
 
-        def still_there() -> None:
-            try:
-                alive()
-            except OSError as error:
-                left.append(error)
-                raise
-
-        try:
-            relayed = self._call(f"/v1/agents/{dialect}", request, _relayed, still_there)
-        except ModelError:
-            if left:  # it is not the gateway's connection that was lost
-                raise left[0] from None
-            raise
-        if opaque := relayed.reply.opaque:
-            self._own |= {call.id: opaque for call in relayed.reply.tool_calls}
-        return relayed
+    def _relayed_answer(self, event: Event) -> Relayed:
+        reply = reply_of(event["body"])
+        if reply.opaque:
+            self._own |= {call.id: reply.opaque for call in reply.tool_calls}
+        return Relayed(answer=event["answer"], reply=reply, asked_model=event["asked_model"])
 
     def _numbered(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The body with the number of times that it has been sent, including this time."""
@@ -137,88 +122,40 @@ class GatewayModel:
         self._counts[digest] += 1
         return {**body, NUMBER: self._counts[digest]}
 
-    def _call(
-        self,
-        path: str,
-        body: Mapping[str, Any],
-        read: Callable[[Event], A],
-        alive: Callable[[], None] = lambda: None,
-    ) -> A:
-        self._observer.begin()
-        try:
-            place = {TURN: self._observer.turn, FIRST_TURN: self._observer.first_turn}
-            answer = self._last_event(path, {**body, **place}, alive)
-            result = read(answer)
-        except (Exception, Stopped):
-            self._observer.failed()  # raises Stopped with its reason, if this process has received a request to stop
-            raise
-        timing = Timing(waited=answer["waited"], answering=answer["answering"])
-        details = CallDetails(
-            call=answer.get("call", ""),
-            timing=timing,
-            replayed=answer.get("replayed", False),
-            recorded_usd=answer.get("recorded_usd"),
-        )
-        self._observer.answered(self.name, usage_of(answer["body"]["usage"]), details)
-        return result
+    def _sent(self, path: str, body: Mapping[str, Any], read: Callable[[Event], A]) -> SentCall[A]:
+        return SentCall(self.name, self._address, self._caller, self._observer, path, body, read)
 
-    def _last_event(self, path: str, body: Mapping[str, Any], alive: Callable[[], None]) -> Event:
-        """The event with the answer; `alive` is called for each other one. Raises what the gateway raised, and `ModelError` if it ended."""
-        wait = self._observer.waiting
-        with _requested(self._address, self._caller, self.name, "POST", path, json.dumps(body), wait) as response:
-            try:
-                if response.status != 200:
-                    raise GatewayError(response.read().decode("utf-8", "replace"))
-                lines = iter(response)
-                while line := next(lines, b""):
-                    event: Event = json.loads(line)
-                    if event["event"] == "answer":
-                        return event
-                    self._take(event)
-                    alive()
-            except (OSError, http.client.HTTPException, json.JSONDecodeError):
-                raise ModelError(ModelFault.GATEWAY, self.name, ENDED) from None
-        raise ModelError(ModelFault.GATEWAY, self.name, ENDED)
-
-    def _take(self, event: Event) -> None:
-        match event["event"]:
-            case "error":
-                raise error_of(event)
-            case "try":
-                self._observer.tried()
-            case "retry":
-                error = ModelError(ModelFault(event["fault"]), self.name, event["detail"])
-                self._observer.retry(error, event["pause"])
-            case "warning":
-                LOG.warning("%s", event["text"])
+    def _call(self, path: str, body: Mapping[str, Any], read: Callable[[Event], A]) -> A:
+        call = self._sent(path, body, read)
+        with closing(call.events()) as events:
+            for event in events:
+                if (answer := call.take(event)) is not None:
+                    return answer
+        raise AssertionError("the last event has an answer, or raises")
 
 
 @functools.cache
 def facts(address: GatewayAddress, name: str, temperature: float = 1.0) -> ModelFacts:
     """The gateway's facts about a model. Waits for the gateway to start. Raises `UserError` for a model that it cannot call."""
     path = f"/v1/models/{quote(name)}?temperature={temperature!r}"
-    with _requested(address, Caller(), name, "GET", path) as response:
-        body = json.loads(response.read())
-    if response.status != 200:
+    status, body = _answered(address, Caller(), name, "GET", path)
+    if status != 200:
         raise error_of(body["event"]) if "event" in body else GatewayError(str(body))
     return ModelFacts(**body)
 
 
 def check_adapters(address: GatewayAddress) -> None:
     """Raise `UserError` if the gateway cannot translate agents' own calls (`Relaying`). Waits for the gateway to start."""
-    with _requested(address, Caller(), "agents", "GET", "/v1/agents") as response:
-        body = json.loads(response.read())
-    if response.status != 200:
+    status, body = _answered(address, Caller(), "agents", "GET", "/v1/agents")
+    if status != 200:
         raise error_of(body["event"])
 
 
 def grading_seed(address: GatewayAddress, caller: Caller, subject: str, number: int) -> int | None:
     """The recorded seed of the grading of `subject` in turn `number`; None if the run has no cassette. Raises what the gateway raised."""
-    with _requested(
-        address, caller, "grading", "POST", "/v1/gradings", json.dumps({"subject": subject, NUMBER: number})
-    ) as response:
-        body = json.loads(response.read())
-    if response.status != 200:
+    asked = json.dumps({"subject": subject, NUMBER: number})
+    status, body = _answered(address, caller, "grading", "POST", "/v1/gradings", asked)
+    if status != 200:
         raise error_of(body["event"])
     seed: int | None = body["seed"]
     return seed
@@ -251,44 +188,22 @@ def _address(context: ModelContext) -> GatewayAddress:
     return context.gateway
 
 
-@contextmanager
-def _requested(
-    address: GatewayAddress,
-    caller: Caller,
-    model: str,
-    method: str,
-    path: str,
-    body: str | None = None,
-    waiting: Callable[[Callable[[], None]], AbstractContextManager[None]] = _UNOBSERVED.waiting,
-) -> Iterator[http.client.HTTPResponse]:
-    """Send a request; waits until the gateway listens. Raises `ModelError` if it does not, or ends during the request. `waiting`: as
-    `CallObserver.waiting`."""
-    headers = {"Accept": "application/x-ndjson", "Content-Type": "application/json"}
+def _answered(
+    address: GatewayAddress, caller: Caller, model: str, method: str, path: str, body: str | None = None
+) -> tuple[int, Any]:
+    """The status and the JSON of the answer to a request that calls no model. Waits until the gateway listens. Raises `ModelError` if it
+    does not, or ends during the request."""
+    headers = {"Content-Type": "application/json"}
     try:
         connection = connected(address.socket)
     except OSError as error:
-        why = f"the gateway of this run does not listen ({error.strerror or error}): resume the run to ask again"
-        raise ModelError(ModelFault.GATEWAY, model, why) from None
-
-    def wake() -> None:
-        with suppress(OSError):  # it has ended already
-            connection.shutdown(socket.SHUT_RDWR)
-
+        raise no_listener(model, error) from None
     try:
-        with (
-            waiting(wake),
-            response_of(connection, method, path, token(address.secret, caller), headers, body) as response,
-        ):
-            yield response
+        with response_of(connection, method, path, token(address.secret, caller), headers, body) as response:
+            return response.status, json.loads(response.read())
     except (OSError, http.client.HTTPException):
         raise ModelError(ModelFault.GATEWAY, model, ENDED) from None
 
 
 def _embedded(body: Mapping[str, Any]) -> Embedded:
     return Embedded(vectors=[each["embedding"] for each in body["data"]], usage=usage_of(body["usage"]))
-
-
-def _relayed(event: Event) -> Relayed:
-    return Relayed(
-        answer=event["answer"], reply=reply_of(event["body"]), asked_model=event["asked_model"], waited=event["waited"]
-    )

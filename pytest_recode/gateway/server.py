@@ -10,7 +10,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from aiohttp import web
@@ -22,7 +22,7 @@ from pytest_recode.gateway.call import GatewayCall
 from pytest_recode.gateway.dialects import DIALECTS
 from pytest_recode.gateway.events import ENDED, STOPPED, Event, dump_error
 from pytest_recode.gateway.run_service import RunService
-from pytest_recode.gateway.service import Ask, ModelService
+from pytest_recode.gateway.service import Ask, Complete, Emit, ModelService
 from pytest_recode.models import Caller, Reply
 from pytest_recode.models.chat_format import request_of
 from pytest_recode.models.provider import ProviderModel
@@ -30,6 +30,17 @@ from pytest_recode.models.provider import ProviderModel
 EVENTS = "application/x-ndjson"
 LARGEST = 1 << 30
 """Bytes of a request. Prompts are limited by the models' windows, not here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Handled:
+    """How a call is asked and answered. `complete`: as in `ModelService.answer`. `emitting`: changes the events. `alive_seconds`: after so many
+    without an event there is one; None: never."""
+
+    ask: Ask
+    complete: Complete = dict
+    emitting: Callable[[Emit], Emit] = lambda emit: emit
+    alive_seconds: float | None = None
 
 
 class Gateway:
@@ -122,14 +133,14 @@ class Gateway:
         def complete(model: ProviderModel) -> Awaitable[Reply]:
             return replace(model, temperature=body.get("temperature")).complete(chat_request)
 
-        return await self._respond(request, body, complete)
+        return await self._respond(request, body, _Handled(ask=complete))
 
     async def _embed(self, request: web.Request) -> web.StreamResponse:
         body = await _body(request)
         texts = body.get("input")
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
             return _refused(400, "input must be a list of texts")
-        return await self._respond(request, body, lambda model: model.embed(texts))
+        return await self._respond(request, body, _Handled(ask=lambda model: model.embed(texts)))
 
     async def _adapters(self, request: web.Request) -> web.Response:
         """Whether agents' own calls can be translated."""
@@ -147,14 +158,15 @@ class Gateway:
         if not isinstance(body.get("request"), dict):
             return _refused(400, "request must be the agent's JSON object")
         call = AgentCall(DIALECTS[dialect], body["request"], body.get("temperature"), body.get("own") or {})
-        return await self._respond(request, {**body, DIALECT: dialect}, call.ask, call)
+        handled = _Handled(
+            ask=call.ask, complete=call.with_answer, emitting=call.emitting, alive_seconds=self._alive_seconds
+        )
+        return await self._respond(request, {**body, DIALECT: dialect}, handled)
 
-    async def _respond(
-        self, request: web.Request, body: dict[str, Any], ask: Ask, agents: AgentCall | None = None
-    ) -> web.StreamResponse:
+    async def _respond(self, request: web.Request, body: dict[str, Any], call: _Handled) -> web.StreamResponse:
         if not isinstance(body.get("model"), str):
             return _refused(400, "model must be a name")
-        async with aclosing(self._events(request["caller"], body, ask, agents)) as events:
+        async with aclosing(self._events(request["caller"], body, call)) as events:
             if EVENTS in request.headers.get("Accept", ""):
                 response = web.StreamResponse(headers={"Content-Type": EVENTS})
                 await response.prepare(request)
@@ -167,19 +179,17 @@ class Gateway:
                 last = event
             return web.json_response(last["body"]) if last["event"] == "answer" else _failed(last)
 
-    async def _events(
-        self, caller: Caller, body: dict[str, Any], ask: Ask, agents: AgentCall | None
-    ) -> AsyncGenerator[Event]:
+    async def _events(self, caller: Caller, body: dict[str, Any], call: _Handled) -> AsyncGenerator[Event]:
         """The events of a call. If the caller leaves, a request that was sent is still awaited, because it is billed."""
         queue: asyncio.Queue[Event] = asyncio.Queue()
         calls: list[GatewayCall] = []
-        task = asyncio.create_task(self._answer(caller, body, ask, queue.put_nowait, calls, agents))
+        task = asyncio.create_task(self._answer(caller, body, call, queue.put_nowait, calls))
         self._pending[task] = calls
         task.add_done_callback(self._pending.pop)
         try:
             while True:
                 try:
-                    async with asyncio.timeout(None if agents is None else self._alive_seconds):
+                    async with asyncio.timeout(call.alive_seconds):
                         event = await queue.get()
                 except TimeoutError:
                     event = {"event": "alive"}
@@ -187,8 +197,8 @@ class Gateway:
                 if event["event"] in ("answer", "error"):
                     return
         finally:
-            for call in calls:
-                call.abandon()
+            for each in calls:
+                each.abandon()
             _withdraw(task, calls)
             if self._ending:
                 task.cancel()
@@ -197,18 +207,14 @@ class Gateway:
         self,
         caller: Caller,
         body: dict[str, Any],
-        ask: Ask,
-        emit: Callable[[Event], None],
+        call: _Handled,
+        emit: Emit,
         calls: list[GatewayCall],
-        agents: AgentCall | None,
     ) -> None:
         try:
             if self._stopped:
                 raise asyncio.CancelledError
-            if agents is None:
-                await self._service.answer(caller, body, ask, emit, calls)
-            else:
-                await self._service.answer(caller, body, ask, agents.emitting(emit), calls, agents.with_answer)
+            await self._service.answer(caller, body, call.ask, call.emitting(emit), calls, call.complete)
         except asyncio.CancelledError:
             emit(
                 dump_error(Stopped(STOPPED) if self._stopped else ModelError(ModelFault.GATEWAY, body["model"], ENDED))

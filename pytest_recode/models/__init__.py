@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
@@ -12,6 +12,7 @@ from pytest_recode.records.ledger_lines import Reach as Reach
 from pytest_recode.task import Parts, Task
 from pytest_recode.usage import CallDetails as CallDetails
 from pytest_recode.usage import Timing as Timing
+from pytest_recode.usage import TokenParts as TokenParts
 from pytest_recode.usage import Usage as Usage
 
 
@@ -40,6 +41,7 @@ class Message:
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str = ""
     opaque: str = ""  # of a reply, see there
+    failed: bool = False  # of a tool's result: whether its call has failed, where that is known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +59,7 @@ class Reply:
     opaque: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage = field(default_factory=Usage)
+    parts: TokenParts = field(default_factory=TokenParts)
     finish: str = ""
 
 
@@ -87,26 +90,38 @@ class Model(Protocol):
 class Relayed:
     """The answer to an agent's own request: in the dialect of the request, whole and as JSON, and the same as a `Reply`.
 
-    `asked_model`: the model that the request named, which is not the one that answered. `waited`: seconds that the call waited for rate
-    limits and other calls.
+    `asked_model`: the model that the request named, which is not the one that answered.
     """
 
     answer: Mapping[str, Any]
     reply: Reply
     asked_model: str
-    waited: float = 0.0
+
+
+class RelayedCall(Protocol):
+    """An agent's request that is on its way. One thread may iterate over `events`; the one that plays the episode calls the rest."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether nothing is at the provider: the call waits for other calls, a rate limit or the budget."""
+
+    def events(self) -> Iterator[object]:
+        """What happens to the call, to its end: one event at least every 5 s. Raises nothing."""
+
+    def take(self, event: object) -> Relayed | None:
+        """Record an event; returns the answer if it has it. Raises what `Model.complete` raises, and `ValueError` with one line for a
+        body that is no request of the dialect."""
+
+    def leave(self) -> None:
+        """End the call before its last event. A request that was sent is still booked with its answer. Raises `Stopped` if the run stops."""
 
 
 @runtime_checkable
 class Relaying(Protocol):
     """A model that also answers requests as agents of their own send them, in a dialect of `gateway/dialects/`."""
 
-    def relay(self, dialect: str, body: Mapping[str, Any], alive: Callable[[], None]) -> Relayed:
-        """Answer an agent's request. `body` is its JSON. `alive` is called at least every 5 s during the wait; what it raises ends the call.
-
-        One call at a time. Raises what `Model.complete` raises, and `ValueError` with one line for a body that is no request of the
-        dialect.
-        """
+    def relay(self, dialect: str, body: Mapping[str, Any]) -> RelayedCall:
+        """Send an agent's request, beside those that are on their way. `body` is its JSON. Raises `Stopped` if the run stops."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_recode.models.litellm_client import listed_answer
+from pytest_recode.models.litellm_client import is_claude, listed_answer
 from pytest_recode.models.table import ModelEntry
 
 PASSED_ON = (
@@ -46,7 +46,7 @@ def agent_options(
     for name in _LIMITS:
         if name in asked:
             _limit(asked, name, entry, chat, window)
-    if "claude" in entry.model:
+    if is_claude(entry):
         _as_claude_takes_them(asked, own)
     return asked | own
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_recode.models import Message, Reply, Tool, ToolCall
+from pytest_recode.models import Message, Reply, TokenParts, Tool, ToolCall
 from pytest_recode.usage import Usage
 
 
@@ -78,7 +78,7 @@ def completion(model: str, reply: Reply) -> dict[str, Any]:
         "object": "chat.completion",
         "model": model,
         "choices": [{"index": 0, "message": message, "finish_reason": reply.finish}],
-        "usage": usage_json(reply.usage),
+        "usage": usage_json(reply.usage) | _parts_json(reply.parts),
     }
 
 
@@ -95,6 +95,7 @@ def reply_of(body: Mapping[str, Any]) -> Reply:
             for call in message.get("tool_calls", ())
         ),
         usage=usage_of(body["usage"]),
+        parts=parts_of(body["usage"]),
         finish=choice["finish_reason"],
     )
 
@@ -112,6 +113,25 @@ def usage_of(body: Mapping[str, Any]) -> Usage:
     return Usage(
         prompt_tokens=body["prompt_tokens"], completion_tokens=body["completion_tokens"], cost_usd=body["cost"]
     )
+
+
+def parts_of(usage: Mapping[str, Any]) -> TokenParts:
+    """The parts of a usage in OpenAI's format, in which `completion` writes them."""
+    return TokenParts(
+        cache_read=usage.get("prompt_tokens_details", {}).get("cached_tokens", 0),
+        cache_written=usage.get("cache_creation_input_tokens", 0),
+        reasoning=usage.get("completion_tokens_details", {}).get("reasoning_tokens", 0),
+    )
+
+
+def _parts_json(parts: TokenParts) -> dict[str, Any]:
+    """Nothing for what is 0. OpenAI's format has no place for tokens that were written to a cache: this one is litellm's."""
+    fields = {
+        "prompt_tokens_details": {"cached_tokens": parts.cache_read} if parts.cache_read else None,
+        "completion_tokens_details": {"reasoning_tokens": parts.reasoning} if parts.reasoning else None,
+        "cache_creation_input_tokens": parts.cache_written,
+    }
+    return {name: value for name, value in fields.items() if value}
 
 
 def _message(message: Message) -> dict[str, Any]:

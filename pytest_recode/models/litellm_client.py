@@ -180,6 +180,12 @@ def reads_images(entry: ModelEntry) -> bool:
     return not info or bool(info.get("supports_vision"))
 
 
+def is_claude(entry: ModelEntry) -> bool:
+    """Whether Anthropic made the model, whoever serves it: its API refuses options that others take. Only the name says so where another
+    provider serves it."""
+    return litellm().get_llm_provider(entry.model)[1] == "anthropic" or "claude" in entry.model
+
+
 def answer_limit(entry: ModelEntry) -> int | None:
     """The limit of an answer that each request has, in tokens; None if it has none."""
     own = entry.params.get("max_completion_tokens") or entry.params.get("max_tokens")

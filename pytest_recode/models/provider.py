@@ -25,7 +25,7 @@ from pytest_recode.models.providers import NO_KEY, entry_of
 from pytest_recode.models.response_choice import failed_choice, opaque_of, text_of, tool_calls
 from pytest_recode.models.retry import FailedTry, Retries, failure, request_step, unknown_step, wants_tls
 from pytest_recode.models.table import ModelEntry
-from pytest_recode.models.usage_report import reported_usage
+from pytest_recode.models.usage_report import reported_parts, reported_usage
 from pytest_recode.records.cost_limits import unpriced
 
 LOG = logging.getLogger("pytest_recode")
@@ -315,6 +315,7 @@ class ProviderModel:
             opaque=opaque_of(message, always=whole),
             tool_calls=calls,
             usage=usage,
+            parts=reported_parts(response, usage),
             finish=choice.finish_reason or "",
         )
 

@@ -5,11 +5,11 @@ A model calls `Ledger.before_call` before each try, so that the clock counts onl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_recode.clock import Clock
-from pytest_recode.models import Embedded, Embedder, Message, Model, Relayed, Relaying, Reply, Tool
+from pytest_recode.models import Embedded, Embedder, Message, Model, Relayed, RelayedCall, Relaying, Reply, Tool
 
 
 class TimedEmbedder:
@@ -20,6 +20,41 @@ class TimedEmbedder:
     def embed(self, texts: Sequence[str]) -> Embedded:
         with self._clock.asking(self.name):
             return self._embedder.embed(texts)
+
+
+class TimedCall:
+    """A `RelayedCall` that is timed. Several may be open at the same time."""
+
+    def __init__(self, send: Callable[[], RelayedCall], clock: Clock, model: str) -> None:
+        self._clock = clock
+        self._asked = clock.ask(model)
+        try:
+            self._call = send()
+        except BaseException:
+            clock.end(self._asked, counts=False)
+            raise
+
+    @property
+    def waits(self) -> bool:
+        return self._call.waits
+
+    def events(self) -> Iterator[object]:
+        return self._call.events()
+
+    def take(self, event: object) -> Relayed | None:
+        try:
+            with self._clock.about(self._asked):
+                answer = self._call.take(event)
+        except BaseException:
+            self._clock.end(self._asked, counts=False)
+            raise
+        if answer is not None:
+            self._clock.end(self._asked, counts=True)
+        return answer
+
+    def leave(self) -> None:
+        self._clock.end(self._asked, counts=True)  # the agent was at work meanwhile
+        self._call.leave()
 
 
 class TimedModel:
@@ -41,14 +76,9 @@ class TimedModel:
         with self._clock.asking(self.name):
             return self._model.complete(messages, tools=tools, schema=schema)
 
-    def _relayed(self, model: Relaying) -> Callable[[str, Mapping[str, Any], Callable[[], None]], Relayed]:
+    def _relayed(self, model: Relaying) -> Callable[[str, Mapping[str, Any]], RelayedCall]:
         """`Relaying.relay`, which only models have that relay."""
-
-        def relay(dialect: str, body: Mapping[str, Any], alive: Callable[[], None]) -> Relayed:
-            with self._clock.asking(self.name):
-                return model.relay(dialect, body, alive)
-
-        return relay
+        return lambda dialect, body: TimedCall(lambda: model.relay(dialect, body), self._clock, self.name)
 
     def state(self) -> Mapping[str, Any]:
         state = getattr(self._model, "state", None)

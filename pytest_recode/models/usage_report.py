@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from pytest_recode.models import Usage
+from pytest_recode.models import TokenParts, Usage
 from pytest_recode.models.litellm_client import cost
 from pytest_recode.models.table import ModelEntry
 
@@ -30,3 +30,23 @@ def reported_usage(
         prompt, completion = math.ceil(prompt_size / 4), math.ceil(answer_size / 4)
         response = None
     return Usage(prompt_tokens=prompt, completion_tokens=completion, cost_usd=cost(entry, prompt, completion, response))
+
+
+def reported_parts(response: Any, usage: Usage) -> TokenParts:
+    """The parts of `usage` that the provider reports: those of which there are no more than of the whole."""
+    reported = getattr(response, "usage", None)
+    prompt, answer = (getattr(reported, f"{name}_tokens_details", None) for name in ("prompt", "completion"))
+    read = _count(usage.prompt_tokens, (prompt, "cached_tokens"), (reported, "cache_read_input_tokens"))
+    return TokenParts(
+        cache_read=read,
+        cache_written=_count(
+            usage.prompt_tokens - read, (prompt, "cache_creation_tokens"), (reported, "cache_creation_input_tokens")
+        ),
+        reasoning=_count(usage.completion_tokens, (answer, "reasoning_tokens")),
+    )
+
+
+def _count(most: int, *places: tuple[Any, str]) -> int:
+    """The first number that there is at one of these places, which litellm fills differently for different providers."""
+    found = (getattr(fields, name, None) for fields, name in places)
+    return next((count for count in found if type(count) is int and 0 < count <= most), 0)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-import time
+import threading
 from collections.abc import Iterator
 
 import pytest
 
-from pytest_recode.agents import workspace as workspaces
-from pytest_recode.agents.door_requests import DoorAnswer, DoorRequest, Playing
+from pytest_recode.agents.door_requests import DoorAnswer, DoorRequest, PendingAnswer, Playing
 from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.sandboxes import SandboxContext, bubblewrap
 from pytest_recode.task import Brief, Environment, Limits
@@ -72,8 +71,8 @@ def test_what_it_puts_into_its_session_harms_nobody(play: Play) -> None:
     assert (record["outcome"], [turn["passed"] for turn in record["turns"]]) == ("solved", [1, 2])
 
 
-def test_requests_that_nobody_waits_for_are_not_asked(play: Play) -> None:
-    """Eight at once, of a program that has ended before the first answer: at most one of them is paid for."""
+def test_requests_that_nobody_waits_for_end_no_turn(play: Play, pytester: pytest.Pytester) -> None:
+    """Eight at once, of a program that has ended before the first answer: what was asked is in the ledger, and they are no steps."""
     record = play(
         """
         ask()
@@ -88,7 +87,9 @@ def test_requests_that_nobody_waits_for_are_not_asked(play: Play) -> None:
         "--recode-turns=1",
     )
     assert record["outcome"] == "solved"
-    assert record["asked"] <= 2
+    assert record["asked"] <= 9
+    lines = (pytester.path / "out" / "spending.jsonl").read_text().splitlines()
+    assert record["asked"] <= len([line for line in lines if '"model"' in line]) <= 9
 
 
 def test_a_process_that_outlives_the_turn_asks_nothing(play: Play) -> None:
@@ -148,17 +149,126 @@ def workspace() -> Iterator[SandboxWorkspace]:
     made.close()
 
 
-def test_an_answer_that_takes_longer_than_the_turn_and_the_margin_ends_no_workspace(
-    workspace: SandboxWorkspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place = workspace.place()
-    monkeypatch.setattr(workspaces, "MARGIN", 1.0)
+class Unanswered:
+    """Begins to answer, and then keeps the program waiting until nobody waits any more. A `DoorService`, and its only answer."""
 
-    def serve(_: DoorRequest, answer: DoorAnswer) -> None:
-        time.sleep(3)  # as a model that thinks
+    def __init__(self, *, waits: bool) -> None:
+        self.waits, self.over = waits, False
+        self.answer: DoorAnswer | None = None
+        self.left = threading.Event()
+
+    def serve(self, _: DoorRequest, answer: DoorAnswer) -> PendingAnswer:
+        self.answer = answer
         answer.begin(200, {})
+        return self
 
-    code = f"import urllib.request; urllib.request.urlopen('http://127.0.0.1:{place.port}/', b'x')"
-    playing = Playing(argv=("python3", "-c", code), env={}, files={"in": b""}, entered="in", seconds=1.0)
-    assert workspace.play(playing, serve).timed_out
+    def events(self) -> Iterator[object]:
+        while not self.left.wait(0.01):
+            yield "alive"
+
+    def take(self, event: object) -> bool:
+        assert self.answer is not None
+        self.answer.send(b" ")
+        return False
+
+    def leave(self) -> None:
+        self.left.set()
+
+
+def playing(workspace: SandboxWorkspace, code: str, seconds: float) -> Playing:
+    begin = f"import socket, urllib.request\nport = {workspace.place().port}\n"
+    return Playing(argv=("python3", "-c", begin + code), env={}, files={"in": b""}, entered="in", seconds=seconds)
+
+
+def test_the_time_of_a_program_ends_an_answer_that_never_comes(workspace: SandboxWorkspace) -> None:
+    code = "print(len(urllib.request.urlopen(f'http://127.0.0.1:{port}/', b'x').read()))"
+    service = Unanswered(waits=False)
+    assert workspace.play(playing(workspace, code, 2.0), service).timed_out
+    assert service.left.is_set()
     assert workspace.read("answer.py") == ""
+
+
+def test_an_answer_is_left_when_the_program_does_not_wait_for_it(workspace: SandboxWorkspace) -> None:
+    """It hangs up, and goes on until the host has noticed."""
+    code = """
+door = socket.create_connection(("127.0.0.1", port))
+door.sendall(b"POST / HTTP/1.1\\r\\nContent-Length: 1\\r\\n\\r\\nx")
+door.recv(1)
+door.close()
+while True:
+    pass
+"""
+    service = Unanswered(waits=True)  # its time stands still, and begins again when nobody waits
+    assert workspace.play(playing(workspace, code, 2.0), service).timed_out
+    assert service.left.is_set()
+
+
+def test_a_key_is_of_its_turn_only(play: Play, pytester: pytest.Pytester) -> None:
+    record = play(
+        """
+        earlier = state / "key"
+        if turn == 2:
+            try:
+                ask("hello", key=earlier.read_text())
+            except urllib.error.HTTPError as error:
+                print("REFUSED", error.code)
+            messages.pop()
+        earlier.write_text(key)
+        ask()
+        write(RIGHT if turn == 2 else WRONG)
+        """
+    )
+    assert (record["outcome"], record["asked"]) == ("solved", 2)
+    lines = map(json.loads, (pytester.path / "out" / record["transcript"]).read_text().splitlines())
+    assert [line["output"] for line in lines if line["event"] == "program"] == ["", "REFUSED 401\n"]
+
+
+def test_a_candidate_reaches_no_door(play: Play) -> None:
+    """It gives right answers only if nothing listens where its program has asked its model, a moment before."""
+    record = play(
+        """
+        ask()
+        code = f"import socket\\ntry:\\n    socket.create_connection(('127.0.0.1', {port}), 5)\\n"
+        write(code + "except OSError:\\n" + "".join(f"    {line}\\n" for line in RIGHT.splitlines()))
+        """,
+        "--recode-turns=1",
+    )
+    assert record["outcome"] == "solved"
+
+
+DEEP = b'{"messages": ' + b"[" * 300 + b"]" * 300 + b"}"
+
+
+@pytest.mark.mostly_slow
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        pytest.param(b"[" * 100_000, 400, id="brackets"),
+        pytest.param(DEEP, 400, id="deep"),
+        pytest.param(b'{"messages": [{"role": "user", "content": "\\ud800"}], "max_tokens": 9}', 200, id="a surrogate"),
+        pytest.param(b'{"messages": [{"role": "user", "content": "x"}], "max_tokens": 1e999}', 200, id="infinite"),
+        pytest.param(b'{"messages": [{"role": 1, "content": {"a": 2}}], "max_tokens": "x"}', 200, id="other types"),
+        pytest.param(b'{"messages": [{"role": "user", "content": "x"}], "tools": [{"name": 1}]}', 200, id="a tool"),
+    ],
+)
+def test_what_it_asks_for_ends_no_episode_as_a_fault_of_others(
+    play: Play, pytester: pytest.Pytester, body: bytes, status: int
+) -> None:
+    record = play(
+        f"""
+        ask()
+        write(RIGHT)
+        request = urllib.request.Request(url + "/v1/messages", {body!r}, {{"x-api-key": key}})
+        try:
+            answer = urllib.request.urlopen(request)
+            answer.read()
+            print(answer.status)
+        except urllib.error.HTTPError as error:
+            print(error.code)
+        """,
+        "--recode-turns=1",
+    )
+    assert record["error"] is None
+    lines = map(json.loads, (pytester.path / "out" / record["transcript"]).read_text().splitlines())
+    (output,) = [line["output"] for line in lines if line["event"] == "program"]
+    assert output in (f"{status}\n", "400\n")

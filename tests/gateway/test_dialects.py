@@ -471,3 +471,68 @@ def test_openais_client_reads_a_stream_of_responses() -> None:
     assert [item.type for item in last.response.output] == ["reasoning", "message", "function_call"]
     assert last.response.usage is not None
     assert last.response.usage.total_tokens == 18
+
+
+# Tokens that a provider counts apart, and results that are errors
+
+APART = {
+    "prompt_tokens": 100,
+    "completion_tokens": 20,
+    "total_tokens": 120,
+    "prompt_tokens_details": {"cached_tokens": 60},
+    "completion_tokens_details": {"reasoning_tokens": 15},
+    "cache_creation_input_tokens": 30,
+}
+TOLD = {
+    "chat": APART,
+    "responses": {
+        "input_tokens": 100,
+        "input_tokens_details": {"cached_tokens": 60},
+        "output_tokens": 20,
+        "output_tokens_details": {"reasoning_tokens": 15},
+        "total_tokens": 120,
+    },
+    "messages": {
+        "input_tokens": 10,
+        "output_tokens": 20,
+        "cache_creation_input_tokens": 30,
+        "cache_read_input_tokens": 60,
+    },
+    "google": {
+        "promptTokenCount": 100,
+        "cachedContentTokenCount": 60,
+        "candidatesTokenCount": 5,
+        "thoughtsTokenCount": 15,
+        "totalTokenCount": 120,
+    },
+}
+
+
+@pytest.mark.parametrize("dialect", TOLD)
+def test_tokens_are_counted_apart_as_each_maker_counts_them(dialect: str) -> None:
+    told = answer(dialect, {**completion("done"), "usage": APART})
+    assert told["usageMetadata" if dialect == "google" else "usage"] == TOLD[dialect]
+
+
+RESULTS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
+    "messages": (
+        {"type": "tool_result", "tool_use_id": "call_0", "content": "no such file", "is_error": True},
+        {"type": "tool_result", "tool_use_id": "call_0", "content": "a file", "is_error": False},
+    ),
+    "google": (
+        {"functionResponse": {"id": "call_0", "name": "bash", "response": {"error": "no such file"}}},
+        {"functionResponse": {"id": "call_0", "name": "bash", "response": {"output": "a file"}}},
+    ),
+}
+
+
+@pytest.mark.parametrize("dialect", RESULTS)
+def test_a_result_that_is_an_error_is_known_as_one(dialect: str) -> None:
+    for failed, result in zip((True, False), RESULTS[dialect], strict=True):
+        body = further(dialect, FIRST[dialect], answer(dialect, completion("", [("bash", "{}")])), ["x"])
+        last = body["contents"][-1]["parts"] if dialect == "google" else body["messages"][-1]["content"]
+        last[:] = [result]
+        assert [message.failed for message in messages_of(dialect, body) if message.role == "tool"] == [failed]
+        (shown,) = [message for message in sent(dialect, body) if message["role"] == "tool"]
+        assert shown.keys() == {"role", "content", "tool_call_id"}, "providers refuse other fields"
+        assert "file" in str(shown["content"])

@@ -61,6 +61,15 @@ def test_a_limit_that_may_not_fit_into_the_window_is_left_out() -> None:
     assert options(max_tokens=1000, window=32768) == {"max_tokens": 1000}
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["anthropic/claude-opus-4-5", "anthropic/of-my-own", "bedrock/anthropic.claude-x", "openrouter/anthropic/claude-x"],
+)
+def test_options_that_claude_refuses_are_left_out_whoever_serves_it(name: str) -> None:
+    assert options(ModelEntry(model=name), temperature=1, top_p=0.9) == {"temperature": 1}
+    assert options(temperature=1, top_p=0.9) == {"temperature": 1, "top_p": 0.9}
+
+
 def test_what_claude_refuses_is_left_out() -> None:
     """A temperature beside top_p, one beside thoughts, and thoughts as long as the answer."""
     thinking = {"type": "enabled", "budget_tokens": 2000}

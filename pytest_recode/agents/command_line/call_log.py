@@ -1,6 +1,6 @@
 """The transcript's lines of the model calls of a program, in the form of those of `recode`.
 
-Kind, and fields beside `turn` and `step`, which is the number of the call in the turn:
+Kind, and fields beside `turn` and `step`, which is the number of the call in the turn, in the order in which calls began:
 
     message   role, content, tool_calls, tool_call_id    each message that the program sends to the model, once; and its answers
     step      planning (the text beside tool calls), actions (the names of the tools), asked_model, usage, finish, thoughts
@@ -34,14 +34,15 @@ class CallLog:
     turn: int
     logged: set[bytes]
     steps: int = 0  # calls that were answered
+    cut_off: int = 0  # calls that the program, or the end of its turn, left before they were answered
     usage: Usage = field(default_factory=Usage)
     answers: list[tuple[str, ...]] = field(default_factory=list)  # text and ids of each answer
     _open: dict[str, list[tuple[int, int, str]]] = field(
         default_factory=dict
     )  # tool calls without a result: step, number and name by id, which several conversations may have
 
-    def request(self, messages: Sequence[Message]) -> None:
-        """Log the messages that the transcript does not have. Answers were logged when they were given."""
+    def request(self, messages: Sequence[Message], asking: int) -> None:
+        """Log the messages that the transcript does not have, of the call `asking`. Answers were logged when they were given."""
         names = {call.id: call.name for message in messages for call in message.tool_calls}
         for message in messages:
             if message.role == "assistant":
@@ -49,27 +50,27 @@ class CallLog:
             text = clean(cut(message.content, MAX_LOGGED))
             if not self._is_new(message.role, text, message.tool_call_id):
                 continue
-            step = self.steps + 1
+            step = asking
             if opened := self._open.get(message.tool_call_id):
                 name = names.get(message.tool_call_id, "")
                 asked = next((call for call in opened if call[2] == name), opened[-1])
                 opened.remove(asked)
                 step, number, name = asked
-                self._line("result", step, {"number": number, "kind": name, "ok": True, "text": text})
+                self._line("result", step, {"number": number, "kind": name, "ok": not message.failed, "text": text})
             self._message(replace(message, content=text), step)
 
-    def answer(self, reply: Reply, asked_model: str) -> None:
-        """`asked_model`: the name that the program gave the model."""
+    def answer(self, reply: Reply, asked_model: str, step: int) -> None:
+        """The answer to the call `step`. `asked_model`: the name that the program gave the model."""
         self.steps += 1
         self.usage += reply.usage
         text = clean(cut(reply.text, MAX_LOGGED))
-        self._message(Message(role="assistant", content=text, tool_calls=reply.tool_calls), self.steps)
+        self._message(Message(role="assistant", content=text, tool_calls=reply.tool_calls), step)
         names = [call.name for call in reply.tool_calls]
         parts = {"planning": text if names else "", "actions": names, "asked_model": asked_model}
-        self._line("step", self.steps, {**parts, **reply_fields(reply)})
+        self._line("step", step, {**parts, **reply_fields(reply)})
         for number, call in enumerate(reply.tool_calls, 1):
-            self._line("action", self.steps, {"number": number, "kind": call.name, "arguments": _arguments(call)})
-            self._open.setdefault(call.id, []).append((self.steps, number, call.name))
+            self._line("action", step, {"number": number, "kind": call.name, "arguments": _arguments(call)})
+            self._open.setdefault(call.id, []).append((step, number, call.name))
         self.answers.append(
             tuple(each for each in (reply.text.strip(), *(call.id for call in reply.tool_calls)) if each)
         )

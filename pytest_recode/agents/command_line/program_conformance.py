@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,14 +74,30 @@ class _Answering:
     prompts: list[str] = field(default_factory=list)  # of this turn
     fault: ModelError | None = None
 
-    def relay(self, dialect: str, body: Mapping[str, Any], alive: Callable[[], None]) -> Relayed:
+    def relay(self, dialect: str, body: Mapping[str, Any]) -> _Answered:
         self.prompts.append("\n".join(message.content for message in messages_of(dialect, body)))
         if self.fault is not None:
             raise self.fault
-        alive()
         reply = Reply(text=_answer(self.turn), finish="stop", usage=Usage(prompt_tokens=7, completion_tokens=3))
         call = AgentCall(DIALECTS[dialect], body, None)
-        return Relayed(answer=call.with_answer(completion("model", reply))["answer"], reply=reply, asked_model="")
+        answer = call.with_answer(completion("model", reply))["answer"]
+        return _Answered(Relayed(answer=answer, reply=reply, asked_model=""))
+
+
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    """A call that is kept waiting once, and then answered."""
+
+    relayed: Relayed
+    waits: bool = False
+
+    def events(self) -> Iterator[object]:
+        yield from (False, True)
+
+    def take(self, event: object) -> Relayed | None:
+        return self.relayed if event else None
+
+    def leave(self) -> None: ...
 
 
 def _answer(turn: int) -> str:

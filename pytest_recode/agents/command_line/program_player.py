@@ -3,13 +3,13 @@
 Beside the lines of `call_log.py`, it writes two of its own (fields beside `turn`, `step`, which is 0):
 
     prompt    text                                   what the program is asked in the turn
-    program   status, seconds, stopped, output    how the process of the turn ended; `stopped` as in Move
+    program   status, seconds, stopped, output    how the process of the turn ended; `stopped` as in Move; `cut_off`: calls of the model
+                                                   that were left without an answer, if there were any
 """
 
 from __future__ import annotations
 
 import base64
-import re
 import uuid
 import zlib
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ from pytest_recode.agents.prompt_texts import ROLE, brief_text, cut, feedback_te
 from pytest_recode.agents.step_log import clean
 from pytest_recode.agents.workspace import SandboxWorkspace
 from pytest_recode.episode import Feedback, Move
-from pytest_recode.faults import ProgramError, ProgramFault, SandboxError, UserError
+from pytest_recode.faults import ModelError, ModelFault, ProgramError, ProgramFault, SandboxError, UserError
 from pytest_recode.models import Relaying
 from pytest_recode.records.checkpoint import typed_field
 from pytest_recode.task import Brief, Files
@@ -52,7 +52,6 @@ STEPS = 100
 MAX_OUTPUT = 24_000
 """Characters of the program's output that the transcript keeps."""
 PROMPT_FILE = f"{STATE}/prompt.txt"
-_KILLED = re.compile(r"\[killed: (.*)\]\s*\Z")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -95,15 +94,17 @@ class ProgramPlayer:
             ),
         )
         try:
-            result = workspace.play(self._playing(brief, place, prompt, calls.key), calls.serve)
+            result = workspace.play(self._playing(brief, place, prompt, calls.key), calls)
         except Refused as refused:  # what it left of its home directory, or of the disk, has no place for its files
             raise self._fault(ProgramFault.FAILED, f"it cannot be started: {refused}") from None
         end = self.agent.ended(result)
-        killed = _KILLED.search(result.output)
-        self.stopped = calls.stopped or ("time" if result.timed_out else killed[1] if killed else "")
+        self.stopped = calls.stopped or ("time" if result.timed_out else result.killed)
         output = clean(cut(result.output, MAX_OUTPUT))
-        how = {"status": result.status, "seconds": round(result.seconds, 3), "stopped": self.stopped}
+        how: dict[str, Any] = {"status": result.status, "seconds": round(result.seconds, 3), "stopped": self.stopped}
+        how |= {"cut_off": log.cut_off} if log.cut_off else {}
         self.context.log("program", {"turn": self.turn, "step": 0, **how, "output": output})
+        if not log.steps and log.cut_off and result.timed_out:
+            raise self._too_late()
         if not log.steps:
             raise self._fault(
                 ProgramFault.NO_CALL, end.problem or f"it ended with status {result.status}: {last_line(result.output)}"
@@ -187,6 +188,16 @@ class ProgramPlayer:
         except Refused:
             return None
         return {path.removeprefix(f"{STATE}/"): _packed(data) for path, data in files.items()}
+
+    def _too_late(self) -> ModelError:
+        name = self.context.model.name if self.context.model is not None else self.agent.name
+        seconds = self.context.agent_seconds
+        return ModelError(
+            ModelFault.TIMEOUT,
+            name,
+            f"its first answer in turn {self.turn} had not come when the time of the agent {self.agent.name} was up ({seconds:g} s): raise"
+            " --recode-agent-seconds",
+        )
 
     def _fault(self, fault: ProgramFault, why: str) -> ProgramError:
         return ProgramError(fault, self.agent.name, self.turn, why)

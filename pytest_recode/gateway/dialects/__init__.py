@@ -40,6 +40,8 @@ class Asked:
     body: Mapping[str, Any]
 
 
+MAX_DEPTH = 64
+"""Objects and lists within each other in a request. Those of agents have ten, and schemas of tools thirty; deeper ones cannot be written again."""
 _PATHS = {
     "/chat/completions": ("chat", False),
     "/responses": ("responses", False),
@@ -47,6 +49,7 @@ _PATHS = {
     "/messages": ("messages", False),
     "/messages/count_tokens": ("messages", True),
 }
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _VERSION = re.compile(r"/v1(alpha\d*|beta\d*)?(?=/)")
 _GOOGLE = re.compile(
     r"/models/(?P<model>[^/:]+(?:/[^/:]+)*):(?P<method>generateContent|streamGenerateContent|countTokens)"
@@ -60,17 +63,34 @@ def asked(method: str, path: str, body: bytes) -> Asked | None:
     if method != "POST" or (place not in _PATHS and by_google is None):
         return None
     try:
-        content = json.loads(body)
-    except ValueError as error:  # also of bytes that are not UTF-8
+        content = _without_surrogates(json.loads(body)) if _SURROGATE.search(body) else json.loads(body)
+    except (ValueError, RecursionError) as error:  # also of bytes that are not UTF-8
         raise MalformedRequest(f"the body is not JSON: {error}") from None
     if not isinstance(content, dict):
         raise MalformedRequest("the body must be a JSON object")
+    if _is_too_deep(content):
+        raise MalformedRequest(f"the body is nested more than {MAX_DEPTH} times")
     if by_google is not None:
         wanted = by_google["method"]
         counts, streams = wanted == "countTokens", wanted == "streamGenerateContent"
         return Asked(dialect="google", counts=counts, streams=streams, body={**content, "model": by_google["model"]})
     dialect, counts = _PATHS[place]
     return Asked(dialect=dialect, counts=counts, streams=not counts and content.get("stream") is True, body=content)
+
+
+def _without_surrogates(content: Any) -> Any:
+    """What no provider can be sent becomes a question mark. Surrogates that are a pair are one character."""
+    return json.loads(json.dumps(content, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def _is_too_deep(content: object) -> bool:
+    level = [content]
+    for _ in range(MAX_DEPTH):
+        inner = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [value for values in inner for value in values if isinstance(value, (dict, list))]  # type: ignore[attr-defined]
+        if not level:
+            return False
+    return True
 
 
 def key_of(headers: Mapping[str, str]) -> str:

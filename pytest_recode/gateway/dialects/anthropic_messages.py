@@ -18,6 +18,7 @@ from pytest_recode.gateway.dialects.translation import (
     text_in,
 )
 from pytest_recode.models import Message, ToolCall
+from pytest_recode.models.chat_format import parts_of
 
 ALIVE = b'event: ping\ndata: {"type": "ping"}\n\n'
 
@@ -31,6 +32,7 @@ def translated(body: JsonObject, target: TargetModel) -> Translated:
 
 def answer(body: JsonObject, completion: JsonObject, names: Mapping[str, str]) -> dict[str, Any]:
     choice, usage = completion["choices"][0], completion["usage"]
+    parts = parts_of(usage)
     message = choice["message"]
     thoughts, signed = reasoning(message)
     content = signed or ([{"type": "thinking", "thinking": thoughts, "signature": ""}] if thoughts else [])
@@ -46,10 +48,10 @@ def answer(body: JsonObject, completion: JsonObject, names: Mapping[str, str]) -
         "stop_reason": _STOPS.get(choice["finish_reason"], "end_turn"),
         "stop_sequence": None,
         "usage": {
-            "input_tokens": usage["prompt_tokens"],
+            "input_tokens": usage["prompt_tokens"] - parts.cache_read - parts.cache_written,
             "output_tokens": usage["completion_tokens"],
-            "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": 0,
+            "cache_creation_input_tokens": parts.cache_written,
+            "cache_read_input_tokens": parts.cache_read,
         },
     }
 
@@ -113,7 +115,10 @@ def _messages(role: str, content: object) -> Iterator[Message]:
     for block in blocks:
         if block.get("type") == "tool_result":
             yield Message(
-                role="tool", content=text_in(block.get("content")), tool_call_id=str(block.get("tool_use_id"))
+                role="tool",
+                content=text_in(block.get("content")),
+                tool_call_id=str(block.get("tool_use_id")),
+                failed=block.get("is_error") is True,
             )
         elif block.get("type") == "tool_use":
             arguments = json.dumps(block.get("input", {}), ensure_ascii=False)

@@ -19,9 +19,12 @@ from pytest_recode.gateway.dialects.translation import (
     server_sent,
 )
 from pytest_recode.models import Message, ToolCall
+from pytest_recode.models.chat_format import parts_of
 
 ALIVE = b"\n"
 """An empty line: after a comment, Gemini CLI discards the answer and asks again."""
+_FAILED = "failed"
+"""Key of a result that is an error, for `messages`."""
 _SIGNATURE = "__thought__"
 """litellm's separator between the identifier of a call and the signature of the thoughts before it."""
 
@@ -29,7 +32,8 @@ _SIGNATURE = "__thought__"
 def translated(body: JsonObject, target: TargetModel) -> Translated:
     objects(body, "contents", required=True)
     config = body.get("generationConfig") or {}
-    chat: dict[str, Any] = {"messages": [*_system(body), *_Calls().chat(body)], **_options(config)}
+    messages = [{key: value for key, value in each.items() if key != _FAILED} for each in _Calls().chat(body)]
+    chat: dict[str, Any] = {"messages": [*_system(body), *messages], **_options(config)}
     if tools := [_tool(each) for group in objects(body, "tools") for each in _declared(group)]:
         chat["tools"] = tools
         if choice := _tool_choice(body.get("toolConfig") or body.get("tool_config") or {}):
@@ -92,8 +96,11 @@ class _Calls:
             match = waiting[0]
         if match is not None:
             waiting.remove(match)
-        text = json.dumps(result.get("response"), ensure_ascii=False)
-        return {"role": "tool", "tool_call_id": match or own or "call_0", "content": text}
+        response = result.get("response")
+        text = json.dumps(response, ensure_ascii=False)
+        failed = isinstance(response, Mapping) and "error" in response and "output" not in response
+        message = {"role": "tool", "tool_call_id": match or own or "call_0", "content": text}
+        return message | ({_FAILED: True} if failed else {})
 
 
 def _parts(content: object) -> list[JsonObject]:
@@ -170,6 +177,7 @@ def _tool_choice(config: JsonObject) -> str:
 
 def answer(body: JsonObject, completion: JsonObject, names: Mapping[str, str]) -> dict[str, Any]:
     choice, usage = completion["choices"][0], completion["usage"]
+    apart = parts_of(usage)
     message = choice["message"]
     parts: list[dict[str, Any]] = []
     if thoughts := message.get("reasoning_content"):
@@ -179,9 +187,11 @@ def answer(body: JsonObject, completion: JsonObject, names: Mapping[str, str]) -
     parts += [_function_call(call) for call in message.get("tool_calls") or ()]
     counts = {
         "promptTokenCount": usage["prompt_tokens"],
-        "candidatesTokenCount": usage["completion_tokens"],
+        "candidatesTokenCount": usage["completion_tokens"] - apart.reasoning,
         "totalTokenCount": usage["prompt_tokens"] + usage["completion_tokens"],
     }
+    counts |= {"cachedContentTokenCount": apart.cache_read} if apart.cache_read else {}
+    counts |= {"thoughtsTokenCount": apart.reasoning} if apart.reasoning else {}
     finish = _FINISH.get(choice.get("finish_reason") or "", "STOP")
     candidate = {"content": {"role": "model", "parts": parts}, "finishReason": finish, "index": 0}
     return {
@@ -218,6 +228,7 @@ def messages(body: JsonObject) -> tuple[Message, ...]:
             content=_content_text(message["content"]),
             tool_calls=tuple(_tool_call(call) for call in message.get("tool_calls", ())),
             tool_call_id=message.get("tool_call_id", "").partition(_SIGNATURE)[0],
+            failed=message.get(_FAILED, False),
         )
         for message in chat
     )

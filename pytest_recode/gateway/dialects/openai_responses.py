@@ -19,6 +19,7 @@ from pytest_recode.gateway.dialects.translation import (
 )
 from pytest_recode.gateway.events import MalformedRequest
 from pytest_recode.models import Message, ToolCall
+from pytest_recode.models.chat_format import parts_of
 
 ALIVE = b'event: keepalive\ndata: {"type": "keepalive"}\n\n'
 """An event of a type that clients skip: Codex does not count comments."""
@@ -50,6 +51,7 @@ _INSTRUCTIONS = ("system", "developer")
 
 def answer(body: JsonObject, completion: JsonObject, names: Mapping[str, str]) -> dict[str, Any]:
     choice, usage = completion["choices"][0], completion["usage"]
+    parts = parts_of(usage)
     cut = {"length": "max_output_tokens", "content_filter": "content_filter"}.get(choice["finish_reason"])
     return {
         "id": f"resp_{completion['id']}",
@@ -70,9 +72,9 @@ def answer(body: JsonObject, completion: JsonObject, names: Mapping[str, str]) -
         "store": False,
         "usage": {
             "input_tokens": usage["prompt_tokens"],
-            "input_tokens_details": {"cached_tokens": 0},
+            "input_tokens_details": {"cached_tokens": parts.cache_read},
             "output_tokens": usage["completion_tokens"],
-            "output_tokens_details": {"reasoning_tokens": 0},
+            "output_tokens_details": {"reasoning_tokens": parts.reasoning},
             "total_tokens": usage["prompt_tokens"] + usage["completion_tokens"],
         },
     }
@@ -181,7 +183,8 @@ def messages(body: JsonObject) -> tuple[Message, ...]:
 def _message(item: JsonObject) -> Message | None:
     kind, called = str(item.get("type", "message")), str(item.get("call_id", ""))
     if kind.endswith("_call_output"):
-        return Message(role="tool", content=_output(item.get("output")), tool_call_id=called)
+        failed = item.get("status") == "incomplete"
+        return Message(role="tool", content=_output(item.get("output")), tool_call_id=called, failed=failed)
     if kind in ("function_call", "custom_tool_call"):
         arguments = str(item.get("arguments", item.get("input", "")))
         call = ToolCall(id=called, name=str(item.get("name", "")), arguments=arguments)

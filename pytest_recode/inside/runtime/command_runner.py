@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple, Optional
 
-from . import launch, linux_isolation, monitor, seccomp
+from . import control_group, launch, linux_isolation, monitor, seccomp
 
 _POLL_SECONDS = 0.02
 _LOOK_SECONDS = 0.5  # between two reads of the time that is left, which another thread may change
@@ -32,25 +32,28 @@ _FIRST = ("first", "container")
 
 class CommandStatus(NamedTuple):
     """`status`: as in `subprocess`, negative for a signal. `output`: stdout and stderr as one stream; above the limit the
-    middle is cut out. `timed_out`: whether it was killed when its time was up."""
+    middle is cut out. `timed_out`: whether it was killed when its time was up. `killed`: the limit that it exceeded, for which it was killed, or
+    for which the kernel killed a process of it, whereupon it failed; "" if there is none."""
 
     status: int
     output: bytes
     timed_out: bool
+    killed: str = ""
 
 
 class _Settings(NamedTuple):
     kind: str
     limits: monitor.LaunchLimits
+    group: control_group.JoinedGroup
 
 
-_settings = _Settings("plain", monitor.LaunchLimits(2048, 512, 128, True))
+_settings = _Settings("plain", monitor.LaunchLimits(2048, 512, 128, True), control_group.NONE)
 
 
-def configure(kind: str, limits: monitor.LaunchLimits) -> None:
-    """Set how commands are isolated. Called by the sandbox, once, before the program runs."""
+def configure(kind: str, limits: monitor.LaunchLimits, group: control_group.JoinedGroup) -> None:
+    """Set how commands are isolated, and where the kernel counts what it kills. Called by the sandbox, once, before the program runs."""
     global _settings
-    _settings = _Settings(kind, limits)
+    _settings = _Settings(kind, limits, group)
     linux_isolation.adopt_orphans()
 
 
@@ -89,13 +92,14 @@ def run(
     os.close(reporter)
     collected = _Output(output_limit)
     deadline = time.monotonic() + seconds
+    killed_before = _settings.group.killed()
     try:
         with beside or nullcontext():
             ending, timed_out = _follow(output, report, collected, left or (lambda: deadline - time.monotonic()))
     finally:
         os.close(output)
         os.close(report)
-    return _result(ending, collected, timed_out)
+    return _result(ending, collected, timed_out, killed_before)
 
 
 def run_in_fork(work: Callable[[], bytes], seconds: float) -> bytes:
@@ -151,13 +155,17 @@ def _work(work: Callable[[], bytes], answer: int) -> None:
         os._exit(0)
 
 
-def _result(ending: dict[str, str], collected: _Output, timed_out: bool) -> CommandStatus:
+def _result(ending: dict[str, str], collected: _Output, timed_out: bool, killed_before: int) -> CommandStatus:
     if "fault" in ending and not timed_out:
         raise OSError(ending["fault"])
-    status = int(ending.get("status", -signal.SIGKILL))
-    if "killed" in ending:
-        collected.note(f"[killed: {ending['killed']}]\n")
-    return CommandStatus(-signal.SIGKILL if timed_out else status, collected.bytes(), timed_out)
+    status = -signal.SIGKILL if timed_out else int(ending.get("status", -signal.SIGKILL))
+    killed = ending.get("killed", "")
+    # the kernel may be faster than the monitor
+    if not killed and status and not timed_out and _settings.group.killed_since(killed_before, status):
+        killed = f"out of memory ({_settings.limits.memory_mb} MiB)"
+    if killed:
+        collected.note(f"[killed: {killed}]\n")
+    return CommandStatus(status, collected.bytes(), timed_out, killed)
 
 
 def _follow(

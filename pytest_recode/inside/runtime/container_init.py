@@ -18,7 +18,6 @@ import json
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +26,6 @@ from . import control_group, fork_server, launch, linux_isolation, monitor
 # "oom_kill 1" in either: kernel interface files, cgroup version 2 and 1
 _EVENTS = ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control")
 _USED = ("/sys/fs/cgroup/cpu.stat", "/sys/fs/cgroup/cpuacct/cpuacct.usage", "/sys/fs/cgroup/cpu,cpuacct/cpuacct.usage")
-_LAG_SECONDS = 0.2
 
 
 def run(setup: dict[str, Any], install: fork_server.Install) -> None:
@@ -67,7 +65,8 @@ def _serve(setup: dict[str, Any], main: launch.Main, reader: int, writer: int, r
 
 
 def _run_below(main: launch.Main, reader: int, writer: int, report: int, limits: monitor.LaunchLimits) -> str:
-    before = _kills()
+    counted = _counting_kills()
+    before = counted.killed()
     signal.pthread_sigmask(signal.SIG_BLOCK, monitor.WAKING)
     base = linux_isolation.address_space()
     pid = os.fork()
@@ -83,7 +82,7 @@ def _run_below(main: launch.Main, reader: int, writer: int, report: int, limits:
         group=_own_group(),
         answer=lambda waited: _report(report, {"waited": json.loads(waited)}),
     )
-    if how == linux_isolation.ending(signal.SIGKILL) and _killed_for_memory(before):
+    if how == linux_isolation.ending(signal.SIGKILL) and counted.killed_since(before):
         return f"out of memory ({limits.memory_mb} MiB)"
     return how
 
@@ -107,40 +106,28 @@ def _ended_check(reader: int, writer: int) -> Callable[[], bool]:
 
 def _run_here(main: launch.Main, reader: int, writer: int, limits: monitor.LaunchLimits) -> str:
     reader, writer = launch.wire_on_3_and_4(reader, writer)
-    launch.shield("container", limits)
+    launch.shield("container", limits, _counting_kills())
     return f"exited with status {launch.call(main, reader, writer)}"
 
 
+def _counting_kills() -> control_group.JoinedGroup:
+    """The group of the container, in which the kernel counts what it kills."""
+    for path in _EVENTS:
+        try:
+            return control_group.JoinedGroup((), kills=os.open(path, os.O_RDONLY))
+        except OSError:
+            continue
+    return control_group.NONE
+
+
 def _own_group() -> control_group.JoinedGroup:
-    """The container's own."""
+    """The group of the container, by which the CPU time of its programs is known."""
     for path in _USED:
         try:
             return control_group.JoinedGroup((), cpu=os.open(path, os.O_RDONLY), with_monitor=True)
         except OSError:
             continue
     return control_group.NONE
-
-
-def _killed_for_memory(before: int) -> bool:
-    """Whether the kernel has killed a process for memory. Its counter follows the kill by a moment."""
-    limit = time.monotonic() + _LAG_SECONDS
-    while time.monotonic() < limit:
-        if _kills() > before:
-            return True
-        time.sleep(0.005)
-    return False
-
-
-def _kills() -> int:
-    for path in _EVENTS:
-        try:
-            with open(path) as file:
-                for line in file:
-                    if line.startswith("oom_kill "):
-                        return int(line.split()[1])
-        except OSError:
-            continue
-    return 0
 
 
 def _report_fault(report: int, key: str, rest: str) -> None:

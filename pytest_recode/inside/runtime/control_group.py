@@ -9,9 +9,12 @@ Stdlib only, Python 3.9+.
 from __future__ import annotations
 
 import os
+import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Optional, Tuple
+
+_LAG_SECONDS = 0.2
 
 
 class JoinedGroup(NamedTuple):
@@ -43,12 +46,28 @@ class JoinedGroup(NamedTuple):
             except PermissionError:
                 continue
 
-    def has_killed(self) -> bool:
-        """Whether the kernel has killed a process of the group for memory."""
+    def killed(self) -> int:
+        """How many processes of the group the kernel has killed for memory."""
         if self.kills is None:
-            return False
+            return 0
         lines = [line.split() for line in os.pread(self.kills, 4096, 0).splitlines()]
-        return any(line[0] == b"oom_kill" and line[1] != b"0" for line in lines)
+        return next((int(line[1]) for line in lines if line[0] == b"oom_kill"), 0)
+
+    def killed_since(self, before: int, status: int = -signal.SIGKILL) -> bool:
+        """Whether `killed` is more than it was. `status`: of a process that has just ended, as in `subprocess`; the kernel counts a moment after
+        its signal."""
+        deadline = time.monotonic() + (_LAG_SECONDS if status == -signal.SIGKILL else 0.0)
+        while self.kills is not None:
+            if self.killed() > before:
+                return True
+            if time.monotonic() >= deadline:
+                break
+            time.sleep(0.01)
+        return False
+
+    def counting_kills(self, copied: Callable[[int], int]) -> JoinedGroup:
+        """The group with a `copied` descriptor of what counts kills, and no other: for a program that must not close it."""
+        return JoinedGroup((), kills=None if self.kills is None else copied(self.kills))
 
     def cpu_seconds(self) -> Optional[float]:
         """The CPU time of the group without the monitor's: nanoseconds in cpuacct.usage of version 1, microseconds in cpu.stat of version 2."""

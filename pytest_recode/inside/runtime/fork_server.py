@@ -204,8 +204,9 @@ def _alone(control: socket.socket, main: launch.Main) -> None:
     if limits.persistent:
         report_start(control.fileno(), "up", "")
         group.join()
-        launch.wire_on_3_and_4(wire, wire, control.fileno())
-        launch.shield("first", limits)
+        counted = group.counting_kills(launch.above)
+        launch.wire_on_3_and_4(wire, wire, control.fileno(), *counted.files())
+        launch.shield("first", limits, counted)
         how = f"exited with status {launch.call(main, 3, 4)}"
     else:
         signal.pthread_sigmask(signal.SIG_BLOCK, monitor.WAKING)

@@ -85,7 +85,7 @@ def _first(main: Main, wire: int, report: int, limits: monitor.LaunchLimits, gro
                 counters.hide()
             linux_isolation.drop_capabilities()
             base = linux_isolation.address_space()
-            run_payload(main, wire, wire, report, limits, base, jail_kind="nested")
+            run_payload(main, wire, wire, report, limits, base, jail_kind="nested", group=group)
         linux_isolation.close_all_but(report, *group.files())
         how = monitor.watch(
             pid,
@@ -156,7 +156,9 @@ def start_plain(
                 linux_isolation.dumpable(True)
                 linux_isolation.first_to_go()
             unprivileged.become(user)
-            run_payload(main, wire, wire, report, limits, linux_isolation.address_space(), jail_kind="plain")
+            run_payload(
+                main, wire, wire, report, limits, linux_isolation.address_space(), jail_kind="plain", group=group
+            )
         linux_isolation.close_all_but(report, watched, *group.files())
         me = os.getpid()
         gone = lambda: linux_isolation.hung_up(watched)  # noqa: E731
@@ -203,15 +205,17 @@ def run_payload(
     base: int,
     *,
     jail_kind: str,
+    group: control_group.JoinedGroup = control_group.NONE,
     report_start: Callable[[int, str, str], None] = write_report,
 ) -> None:
     """Become the program: the wire on descriptors 3 and 4, no other descriptor, every limit set. Does not return.
 
     `base`: bytes that were mapped before, which do not count for the program.
     """
-    report = _above(report)
+    report = above(report)
+    group = group.counting_kills(above)
     try:
-        wire_on_3_and_4(reader, writer, report)
+        wire_on_3_and_4(reader, writer, report, *group.files())
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, monitor.WAKING)
         linux_isolation.no_new_privileges()
@@ -219,7 +223,7 @@ def run_payload(
         linux_isolation.limit("RLIMIT_NOFILE", OPEN_FILES)
         linux_isolation.limit("RLIMIT_FSIZE", limits.disk_mb * linux_isolation.MIB)
         if limits.persistent:
-            shield(jail_kind, limits)
+            shield(jail_kind, limits, group)
         else:
             linux_isolation.dumpable(True)
             linux_isolation.first_to_go()
@@ -243,7 +247,7 @@ def run_payload(
 
 def wire_on_3_and_4(reader: int, writer: int, *keep: int) -> tuple[int, int]:
     """Put the wire on descriptors 3 and 4 and /dev/null on the standard streams, and close all others except `keep`."""
-    ends = _above(reader), _above(writer)
+    ends = above(reader), above(writer)
     linux_isolation.silence()
     linux_isolation.close_all_but(0, 1, 2, *ends, *keep)
     os.dup2(ends[0], 3, inheritable=False)
@@ -252,16 +256,16 @@ def wire_on_3_and_4(reader: int, writer: int, *keep: int) -> tuple[int, int]:
     return 3, 4
 
 
-def _above(fd: int) -> int:
+def above(fd: int) -> int:
     """A copy of a descriptor, with a number above 4."""
     return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 5)
 
 
-def shield(jail_kind: str, limits: monitor.LaunchLimits) -> None:
-    """Protect a persistent program from the commands that it starts by `command_runner.run`."""
+def shield(jail_kind: str, limits: monitor.LaunchLimits, group: control_group.JoinedGroup) -> None:
+    """Protect a persistent program from the commands that it starts by `command_runner.run`. `group`: in which the kernel counts what it kills."""
     runner: Any = sys.modules[f"{__package__}.command_runner"]
     linux_isolation.dumpable(False)
-    runner.configure(jail_kind, limits)
+    runner.configure(jail_kind, limits, group)
 
 
 def call(main: Main, reader: int, writer: int) -> int:

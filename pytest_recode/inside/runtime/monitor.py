@@ -63,7 +63,7 @@ def watch(
         if woken is not None and _is_question(woken):
             answer(json.dumps([[round(value, 3) for value in sample] for sample in history.samples()]))
         status = reap(pid)
-        if not limits.persistent and group.has_killed():
+        if not limits.persistent and group.killed():
             return f"out of memory ({limits.memory_mb} MiB)"
         if status is not None:
             return linux_isolation.ending(status) + (ON_FULL_DISK if status and _disk_is_full(limits.directory) else "")

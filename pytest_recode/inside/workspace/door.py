@@ -2,11 +2,11 @@
 
 Runs in the workspace process while a program that plays is running (`workspace_server.op_play`). Must answer nothing by itself but what
 it cannot take, and must not hold more than MAX_BODY bytes of a request, MAX_HELD of all, or MAX_OPEN connections: an untrusted program
-sends them. The host is asked one request at a time, so that a program that ends leaves one call at most behind.
+sends them. A connection whose request is not complete gives way to a new one, so that it keeps no request waiting.
 
-Frames to the host: `{"asks": NUMBER, "method", "path", "headers", "body"}`, and `{"over": True}` when no more will come. From the host:
-`{"answers": NUMBER, "status", "headers"}` once, `{"answers": NUMBER, "data"}`, `{"answers": NUMBER, "ended": True}`; `{"seconds": S}`
-gives the program so many seconds more; `{"over": True}` answers the same.
+Frames to the host: `{"asks": NUMBER, "method", "path", "headers", "body"}`, `{"left": NUMBER}` if the program does not wait for the answer
+any more, and `{"over": True}` when no more will come. From the host: `{"answers": NUMBER, "status", "headers"}` once, `{"answers": NUMBER,
+"data"}`, `{"answers": NUMBER, "ended": True}`; `{"seconds": S}` gives the program so many seconds more; `{"over": True}` answers the same.
 
 Stdlib and the wire, Python 3.9+.
 """
@@ -26,9 +26,10 @@ from ..wire import frames
 
 MAX_BODY = 32 << 20  # bytes of a request: the longest context window of a model is a fifth of that
 MAX_HELD = 64 << 20  # bytes of all requests
-MAX_OPEN = 32  # connections at a time; further ones wait
+MAX_OPEN = 32  # connections at a time; further ones wait until one that is asked has its answer
 SILENT_SECONDS = 60.0  # until a connection that sends nothing is closed
 _FRAME = 64 << 20
+_PIECE = 1 << 18  # bytes of a body that are read at a time: only what has come is held
 _LINE = 1 << 10  # bytes of a line in a chunked body
 
 
@@ -41,9 +42,9 @@ class Door:
         self._socket.listen(MAX_OPEN)
         self.port: int = self._socket.getsockname()[1]
         self._numbers = 0
-        self._answers: dict[int, queue.Queue[dict[str, Any]]] = {}
-        self._lock = threading.Lock()
-        self._one = threading.Lock()  # held from a request to the end of its answer
+        self._answers: dict[int, queue.SimpleQueue[dict[str, Any]]] = {}
+        self._writing = threading.Lock()
+        self._holding = threading.Lock()
         self._room = MAX_HELD
         self._writer: Any = None
         self._over = True  # no frame may be sent: another operation uses the wire
@@ -68,40 +69,46 @@ class Door:
         try:
             yield
         finally:
-            with self._lock:
+            with self._writing:
                 self._over = True
                 frames.write_message(writer, {"over": True})
             hearing.join()  # which has told every request that is still open to end
+            server.end_connections()
             server.shutdown()
             accepting.join()
-            server.end_connections()
 
     def ask(
         self, method: str, path: str, headers: dict[str, str], body: bytes
     ) -> Generator[dict[str, Any], None, None]:
         """What the host answers, part by part; it ends with the answer, or with the door."""
-        answer: queue.Queue[dict[str, Any]] = queue.Queue()
-        with self._one:
-            with self._lock:
-                if self._over:
-                    return
-                self._numbers += 1
-                number = self._numbers
-                self._answers[number] = answer
-                request = {"method": method, "path": path, "headers": headers, "body": body}
-                frames.write_message(self._writer, {"asks": number, **request})
+        answer: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        with self._writing:
+            if self._over:
+                return
+            self._numbers += 1
+            number = self._numbers
+            request = {"method": method, "path": path, "headers": headers, "body": body}
+            self._answers[number] = answer
             try:
-                while True:
-                    part = answer.get()
-                    if part.get("ended"):
-                        return
-                    yield part
-            finally:
-                self._answers.pop(number, None)
+                frames.write_message(self._writer, {"asks": number, **request})
+            except frames.WireError:  # more headers than a frame may have
+                del self._answers[number]
+                return
+        try:
+            while True:
+                part = answer.get()
+                if part.get("ended"):
+                    del self._answers[number]
+                    return
+                yield part
+        finally:
+            with self._writing:
+                if self._answers.pop(number, None) is not None and not self._over:
+                    frames.write_message(self._writer, {"left": number})
 
     def hold(self, size: int) -> bool:
         """Take room for so many bytes of a request, if there is any; negative: give it back."""
-        with self._lock:
+        with self._holding:
             if size > self._room:
                 return False
             self._room -= size
@@ -125,7 +132,7 @@ class Door:
             if "seconds" in message:
                 self.deadline += message["seconds"]
                 continue
-            answer_of: Optional[queue.Queue[dict[str, Any]]] = self._answers.get(message["answers"])
+            answer_of: Optional[queue.SimpleQueue[dict[str, Any]]] = self._answers.get(message["answers"])
             if answer_of is not None:
                 answer_of.put(message)
 
@@ -136,31 +143,60 @@ class _DoorServer(http.server.ThreadingHTTPServer):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self._room = threading.BoundedSemaphore(MAX_OPEN)
-        self._open: set[socket.socket] = set()
+        self._open: dict[socket.socket, bool] = {}  # whether each connection may give way to a new one, in their order
+        self._changed = threading.Condition()
+        self._ending = False
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        self._room.acquire()
-        self._open.add(request)
-        super().process_request(request, client_address)
+        with self._changed:
+            while len(self._open) >= MAX_OPEN and not self._ending:
+                idle = next((connection for connection, idle in self._open.items() if idle), None)
+                if idle is not None:
+                    self._open[idle] = False
+                    _shut(idle)
+                self._changed.wait()
+            self._open[request] = True
+        try:
+            super().process_request(request, client_address)
+        except BaseException:  # the program has used up the processes
+            self._close(request)
+            raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self._open.discard(request)
-            self._room.release()
+            self._close(request)
+
+    def _close(self, request: Any) -> None:
+        with self._changed:
+            self._open.pop(request, None)
+            self._changed.notify()
+
+    def keep(self, connection: socket.socket) -> bool:
+        """Let a connection, whose request is complete, give way to no other; False if it has done that already."""
+        with self._changed:
+            idle, self._open[connection] = self._open[connection], False
+            return idle
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that left in the middle of an exchange is no fault."""
 
     def end_connections(self) -> None:
-        for connection in list(self._open):
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+        with self._changed:
+            self._ending = True
+            self._changed.notify()
+            for connection in self._open:
+                _shut(connection)
+
+
+def _shut(connection: socket.socket) -> None:
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 class _DoorHandler(http.server.BaseHTTPRequestHandler):
+    server: _DoorServer
     asked: Door
     held: int  # bytes of this request
     protocol_version = "HTTP/1.1"
@@ -184,6 +220,8 @@ class _DoorHandler(http.server.BaseHTTPRequestHandler):
             body = self._body()
             if isinstance(body, int):
                 self.send_error(body)
+                return
+            if not self.server.keep(self.connection):
                 return
             with closing(self.asked.ask(self.command, self.path, {**self.headers}, body)) as parts:
                 self._answer(parts)
@@ -227,9 +265,13 @@ class _DoorHandler(http.server.BaseHTTPRequestHandler):
             return 400
         if len(body) + size > MAX_BODY:
             return 413
-        if not self.asked.hold(size):
-            return 503
-        self.held += size
-        data = self.rfile.read(size)
-        body += data
-        return 0 if len(data) == size else 400  # it left in the middle of it
+        while size:
+            data = self.rfile.read(min(size, _PIECE))
+            if not data:
+                return 400  # it left in the middle of it
+            if not self.asked.hold(len(data)):
+                return 503
+            self.held += len(data)
+            body += data
+            size -= len(data)
+        return 0

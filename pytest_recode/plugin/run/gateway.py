@@ -13,17 +13,20 @@ from pytest_recode.gateway.supervisor import GatewayProcess, new_address
 from pytest_recode.plugin.run.casting import model_table
 from pytest_recode.settings import Settings
 
+CALLS_OF_A_PROGRAM = 8
+"""Calls that a command-line agent may have in flight, unless others have more: those of its sub-agents."""
+
 
 def start(
-    settings: Settings, out: Path, run: str, workers: int, notify: Callable[[str], None], *, models: bool
+    settings: Settings, out: Path, run: str, calls: int, notify: Callable[[str], None], *, models: bool
 ) -> GatewayProcess:
-    """`models`: whether the run calls models through it; it serves the directory `out` of `run` in any case. Raises `UserError` for a table of models that cannot be read."""
+    """`calls`: how many may be in flight, for each model. `models`: whether the run calls models through it; it serves the directory `out` of `run` in any case. Raises `UserError` for a table of models that cannot be read."""
     config = GatewayConfig(
         address=new_address(),
         out=str(out),
         run=run,
         models=models,
-        workers=workers,
+        workers=calls,
         max_cost=settings.max_cost,
         max_cost_of=dict(settings.max_cost_of),
         max_wait=settings.max_wait,
@@ -63,6 +66,11 @@ def _options(settings: Settings) -> dict[str, Any]:
         **{f"--recode-{name.replace('_', '-')}": getattr(settings, name) for name in _IN_PROMPTS},
         "--recode-no-paper": not settings.paper,
     }
+
+
+def calls(config: pytest.Config, in_flight: int, *, programs: bool) -> int:
+    """The number of calls of a model that may be in flight. `programs`: whether command-line agents play."""
+    return workers(config, in_flight) * (CALLS_OF_A_PROGRAM if programs else 1)
 
 
 def workers(config: pytest.Config, in_flight: int) -> int:

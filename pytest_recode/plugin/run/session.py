@@ -179,8 +179,9 @@ class Run:
     def _start_gateway(self, *, models: bool) -> GatewayAddress:
         from pytest_recode.plugin.run import gateway
 
-        workers = gateway.workers(self.config, self.settings.in_flight)
-        process = gateway.start(self.settings, self.out, self.id, workers, self.notify, models=models)
+        programs = models and any(self.registry.agent(name).program for name in self.settings.agents)
+        calls = gateway.calls(self.config, self.settings.in_flight, programs=programs)
+        process = gateway.start(self.settings, self.out, self.id, calls, self.notify, models=models)
         self._held.callback(process.close)
         self.stops.on_request.append(process.stop)
         self.stopped_processes.add("the gateway, which calls the models,", lambda: process.pid)
