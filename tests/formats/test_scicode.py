@@ -120,7 +120,7 @@ def test_a_subset_that_is_not_collected_is_told(
     pytester: pytest.Pytester, args: tuple[str, ...], said: tuple[str, ...]
 ) -> None:
     write(pytester.path)
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--collect-only", "-q", *args)
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--collect-only", "-q", *args)
     assert_line(result.stdout.str() + result.stderr.str(), *said)
 
 
