@@ -14,6 +14,13 @@ Files = Mapping[str, bytes]
 """File contents by POSIX path, relative and without `..`."""
 
 
+WHOLE = "./"
+"""The target of a task that declares none: every file of the workspace."""
+
+REMOVED = ".recode-removed"
+"""The path, among the targets of an answer, of its list of removed files: one path a line. Only targets that are directories need it."""
+
+
 PAPER_FILE, INSTRUCTION_FILE = "paper.md", "instruction.md"
 """Names of the paper and the instruction in an agent's workspace. Instructions refer to the files by these names."""
 
@@ -41,7 +48,10 @@ class Paper:
 class Environment:
     """The environment that the code needs. Paths are absolute; `preload` names modules that each worker imports once.
 
-    `name`: the benchmark's name for it, which --recode-env maps to an interpreter or an image of this machine.
+    `name`: the benchmark's name for it, which --recode-env maps to an interpreter or an image of this machine. `workdir`: an absolute
+    path in the image; the workspace of an agent has this path, and begins with the files that the image has there. `variables`: names and
+    values of environment variables. Only sandboxes that use images know the two. `network`: the network that the task asks for, "" for none:
+    no sandbox has one.
     """
 
     name: str = ""
@@ -50,6 +60,9 @@ class Environment:
     dockerfile: Path | None = None
     requirements: Path | None = None
     preload: tuple[str, ...] = ()
+    workdir: str = ""
+    variables: tuple[tuple[str, str], ...] = ()
+    network: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,18 +94,44 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Verifier:
+    """A script of a task that looks at the candidate's files and writes a reward.
+
+    `tests` and `solution`: where the hidden tests and the solution are put, absolute paths; `script` and `solve`: the program to run,
+    relative to them. `logs`: the directory in which the script writes its reward; `logs_of_solution`: another that a solution may use.
+    `threshold`: the least reward that solves the task. `variables`: the script's own environment variables, `solve_variables` the solution's.
+    `environment`: that of the script if it is not the task's. `cwd`: the script's working directory. `uploads`: whether the hidden tests are
+    put there, or are in the image of `environment` already.
+    """
+
+    tests: str
+    script: str
+    logs: str
+    solution: str
+    solve: str
+    cwd: str
+    threshold: float = 1.0
+    variables: tuple[tuple[str, str], ...] = ()
+    solve_variables: tuple[tuple[str, str], ...] = ()
+    environment: Environment | None = None
+    uploads: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Oracle:
     """How a Task's hidden tests access the candidate.
 
-    `isolation`: "separate" (the candidate runs in a sandbox of its own, connected by a pipe) or "shared" (tests and candidate share
-    a process, for benchmarks whose tests import the target). For "shared", `script` is the unittest script among the hidden tests
+    `isolation`: "separate" (the candidate runs in a sandbox of its own, connected by a pipe), "shared" (tests and candidate share
+    a process, for benchmarks whose tests import the target) or "verifier" (a script of the task judges the candidate's files, in a sandbox
+    that has nothing else of the agent's). For "shared", `script` is the unittest script among the hidden tests
     that runs as a program from the repository's root; "" runs the hidden tests with pytest. `beside`: the tests run inside the
     repository.
     """
 
-    isolation: Literal["separate", "shared"] = "separate"
+    isolation: Literal["separate", "shared", "verifier"] = "separate"
     script: str = ""
     beside: Beside | None = None
+    verifier: Verifier | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +206,9 @@ class Task:
     title: str
     format: str
     manifest: Path
-    targets: tuple[str, ...]  # POSIX paths relative to the repository
+    targets: tuple[
+        str, ...
+    ]  # POSIX paths relative to the repository; a directory, which ends in "/", is every file below it
     interfaces: tuple[str, ...]  # dotted names, as hidden tests access them through `candidate`
     load: Callable[[], Parts] = field(repr=False, compare=False)
     reference: Callable[[], Files] | None = field(default=None, repr=False, compare=False)
@@ -251,6 +292,16 @@ def brief_files(brief: Brief) -> dict[str, bytes]:
 def interfaces_of(task: Task, parts: Parts) -> tuple[str, ...]:
     """The interfaces that the Task names, else those of its cases."""
     return task.interfaces or tuple(dict.fromkeys(parts.cases.values()))
+
+
+def covers(targets: tuple[str, ...], path: str) -> bool:
+    """Whether a path is a target, or in a directory that is one."""
+    return any(path == each or each == WHOLE or (each.endswith("/") and path.startswith(each)) for each in targets)
+
+
+def removed_files(targets: Files) -> tuple[str, ...]:
+    """The files that an answer removed from directories that are targets."""
+    return tuple(targets.get(REMOVED, b"").decode("utf-8", "surrogateescape").splitlines())
 
 
 def candidate_files(parts: Parts, targets: Files, names: tuple[str, ...]) -> dict[str, bytes]:

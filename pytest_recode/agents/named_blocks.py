@@ -46,6 +46,14 @@ def files_in(text: str, targets: Sequence[str], interfaces: Sequence[str]) -> Ex
     return ExtractedFiles(files={path: piece.text for path, piece in chosen.items()}, problems=tuple(problems))
 
 
+def named_paths(text: str) -> tuple[str, ...]:
+    """The paths that the blocks of an answer name, for a task of which every file is a target."""
+    try:
+        return tuple(dict.fromkeys(piece.path for piece in fences(text) if piece.path))
+    except UnclearError:
+        return ()
+
+
 def _absent(path: str, around: Fence | None) -> str:
     """What is told of a target that no block is. `around`: a block that has one for it in its text."""
     if around is None:

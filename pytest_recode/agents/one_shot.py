@@ -16,11 +16,12 @@ from typing import Any
 
 from pytest_recode.agents import ONE_STEP, Agent, AgentContext, AgentKind, Refused, Workspace, slot_answer
 from pytest_recode.agents.memory import MIN_REPEATED, limit_of
-from pytest_recode.agents.named_blocks import ExtractedFiles, files_in, missing
+from pytest_recode.agents.named_blocks import ExtractedFiles, files_in, missing, named_paths
 from pytest_recode.agents.prompt_texts import (
     ROLE,
     brief_text,
     cut,
+    example_target,
     feedback_text,
     fence_for,
     no_room,
@@ -30,13 +31,14 @@ from pytest_recode.agents.prompt_texts import (
 )
 from pytest_recode.agents.step_log import MAX_REMEMBERED, clean, reply_fields
 from pytest_recode.agents.target_checks import lost_definitions, not_python
+from pytest_recode.agents.text_form import ANY_FILE
 from pytest_recode.agents.unfinished import unfinished
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.faults import ModelError, UserError
 from pytest_recode.models import Message, Model, Reply
 from pytest_recode.models.prompt_size import CHARACTERS, answer_of, characters_of, learned_window, tokens_of, window_of
 from pytest_recode.records.checkpoint import model_state, restore_model, typed_field
-from pytest_recode.task import Brief, Files
+from pytest_recode.task import WHOLE, Brief, Files
 from pytest_recode.wording import some_of
 
 MAX_REPOSITORY = 80_000
@@ -163,7 +165,8 @@ class OneShot:
         if early and brief.slot is None:
             return ExtractedFiles(files={}, problems=(early,)), False
         if brief.slot is None:
-            return files_in(reply.text, brief.targets, brief.interfaces), False
+            targets = named_paths(reply.text) if WHOLE in brief.targets else brief.targets
+            return files_in(reply.text, targets or (ANY_FILE,), brief.interfaces), False
         answer = slot_answer.read(reply.text, brief, brief.slot, reindent=self.context.reindent)
         if answer.text is None:
             return ExtractedFiles(files={}, problems=(early,) if early else answer.problems), False
@@ -175,7 +178,7 @@ class OneShot:
         if brief.slot is None:
             role = ROLE
             # as in the first turn, to the letter: providers cache the beginning of a prompt
-            task = f"{brief_text(brief)}\n\n{repository_text(brief)}\n\n{HOW.format(target=brief.targets[0])}\n\nThis is turn 1 of {self.context.turns}."
+            task = f"{brief_text(brief)}\n\n{repository_text(brief)}\n\n{HOW.format(target=example_target(brief))}\n\nThis is turn 1 of {self.context.turns}."
         else:
             role, task = (
                 slot_answer.ROLE,

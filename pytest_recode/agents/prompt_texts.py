@@ -6,9 +6,19 @@ import re
 from collections.abc import Mapping
 
 from pytest_recode.agents.forms import FORMS
-from pytest_recode.agents.text_form import form
+from pytest_recode.agents.text_form import ANY_FILE, form
 from pytest_recode.episode import Feedback
-from pytest_recode.task import INSTRUCTION_FILE, PAPER_FILE, Brief, Files, brief_files
+from pytest_recode.task import (
+    INSTRUCTION_FILE,
+    PAPER_FILE,
+    REMOVED,
+    WHOLE,
+    Brief,
+    Files,
+    brief_files,
+    covers,
+    removed_files,
+)
 from pytest_recode.verdict import legible
 
 MAX_LISTED = 400
@@ -79,7 +89,7 @@ def brief_sections(brief: Brief, *, workspace: bool = False) -> dict[str, str]:
     elif PAPER_FILE in brief.instruction and PAPER_FILE not in brief.repo:
         sections["paper"] = f"# Paper\n\nThe instruction refers to {PAPER_FILE}, which is not part of this run."
     sections["instruction"] = f"# Instruction{_file(INSTRUCTION_FILE, files)}\n\n{brief.instruction.strip()}"
-    sections["targets"] = "# Targets (the files you must write)\n\n" + "\n".join(brief.targets)
+    sections["targets"] = _EVERY_FILE if WHOLE in brief.targets else _TARGETS + "\n".join(brief.targets)
     if brief.interfaces:
         sections["interfaces"] = "# Interfaces under test\n\n" + "\n".join(brief.interfaces)
     if workspace and files:
@@ -89,6 +99,15 @@ def brief_sections(brief: Brief, *, workspace: bool = False) -> dict[str, str]:
         )
     sections["listing"] = f"# Files of the repository\n\n{listed}"
     return sections
+
+
+_TARGETS = "# Targets (the files you must write)\n\n"
+_EVERY_FILE = "# Targets\n\nEvery file of the workspace: what you add, change or remove there is handed in."
+
+
+def example_target(brief: Brief) -> str:
+    """A path of a target, for examples."""
+    return next((path for path in brief.targets if path != WHOLE), ANY_FILE)
 
 
 def _file(path: str, files: Files) -> str:
@@ -145,6 +164,9 @@ def targets_text(brief: Brief, targets: Files, above: Mapping[str, str] | None =
         if place := (above or {}).get(path):
             pieces.append(f"## {path}\n\n(not repeated here: it is exactly as in {place}, above)")
             continue
+        if path not in targets and (path == WHOLE or _below(path, targets)):
+            pieces.append(_changed(path, targets))
+            continue
         if path not in targets:
             pieces.append(f"## {path}\n\n(absent: it does not exist, or is no regular file, or is larger than 1 MiB)")
             continue
@@ -159,6 +181,19 @@ def targets_text(brief: Brief, targets: Files, above: Mapping[str, str] | None =
             + (f"\n{note}" if note else "")
         )
     return "# Current content of the targets\n\n" + "\n\n".join(pieces)
+
+
+def _below(path: str, targets: Files) -> list[str]:
+    return sorted(each for each in targets if each != REMOVED and covers((path,), each))
+
+
+def _changed(path: str, targets: Files) -> str:
+    """The files of a target that is a directory."""
+    lines = [f"{each} ({len(targets[each])} bytes)" for each in _below(path, targets)]
+    lines += [f"{each} (removed)" for each in removed_files(targets) if covers((path,), each)]
+    what = "Changed files of the workspace" if path == WHOLE else path
+    more = [f"... and {len(lines) - MAX_LISTED} more files"] if len(lines) > MAX_LISTED else []
+    return f"## {what}\n\n" + ("\n".join([*lines[:MAX_LISTED], *more]) or "(none)")
 
 
 def cut(text: str, limit: int) -> str:

@@ -28,6 +28,7 @@ from pytest_recode.agents.memory import Memory, MemoryEntry, limit_of, size_of_t
 from pytest_recode.agents.prompt_texts import (
     brief_text,
     budget_text,
+    example_target,
     feedback_text,
     hand_in_word,
     no_room,
@@ -169,17 +170,13 @@ class ReCode:
         return merged([*start, *self.memory.shown(), state])
 
     def _start(self, brief: Brief) -> list[Message]:
-        return [
-            Message(
-                role="system",
-                content=system_text(
-                    native_tools=self.model.native_tools,
-                    command_seconds=self.context.command_seconds,
-                    target=brief.targets[0],
-                ),
-            ),
-            Message(role="user", content=clean(brief_text(brief, workspace=True))),
-        ]
+        system = system_text(
+            native_tools=self.model.native_tools,
+            command_seconds=self.context.command_seconds,
+            target=example_target(brief),
+        )
+        task = clean(brief_text(brief, workspace=True))
+        return [Message(role="system", content=system), Message(role="user", content=task)]
 
     def _shrink(
         self,
@@ -209,7 +206,7 @@ class ReCode:
     def _answer(self, reply: Reply, workspace: Workspace, searches: Searches, step: int, judged: Files) -> bool:
         """Execute an answer and remember it with its results. Returns True if it submits. `judged`: the targets of the last verdict."""
         native, last = self.model.native_tools, step == self.context.steps
-        read = from_reply(reply, native=native, target=searches.brief.targets[0])
+        read = from_reply(reply, native=native, target=example_target(searches.brief))
         try:
             count = len(reply.tool_calls) if native else 0
             if isinstance(read, Step):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_recode.agents import ONE_STEP, Agent, AgentContext, AgentKind, Workspace
 from pytest_recode.episode import Feedback, Move
-from pytest_recode.task import Brief, Files
+from pytest_recode.task import REMOVED, Brief, Files, removed_files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +15,12 @@ class ReferenceAgent:
     solution: Callable[[], Files]
 
     def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
-        for path, data in self.solution().items():
+        files = self.solution()
+        for path in removed_files(files):
+            workspace.remove(path)
+        for path, data in files.items():
+            if path == REMOVED:
+                continue
             # surrogateescape: a workspace writes it back to the very bytes, whatever the file's encoding
             workspace.write(path, data.decode("utf-8", "surrogateescape"))
         return Move()

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from pytest_recode.agents import Refused, Workspace
 from pytest_recode.agents.actions import Action, ProtocolError, Step, of_the_whole
+from pytest_recode.task import covers
 
 
 def checked(step: Step, workspace: Workspace, *, targets: Sequence[str], calls: int = 0) -> Step | ProtocolError:
@@ -37,7 +38,7 @@ def checked(step: Step, workspace: Workspace, *, targets: Sequence[str], calls: 
     if any(wrong):
         return ProtocolError(text=next(filter(None, wrong)), calls=tuple(wrong) if calls == len(wrong) else ())
     written = {posixpath.normpath(act.arguments["path"]) for act in actions if act.kind in ("write", "edit")}
-    if step.unsaved and written.isdisjoint(targets):
+    if step.unsaved and not any(covers(tuple(targets), path) for path in written):
         return of_the_whole(f"{step.unsaved} Nothing was done. Leave out code that you only show.", calls)
     return replace(step, actions=tuple(actions))
 

@@ -26,14 +26,15 @@ def doubts(step: Step, brief: Brief, targets: Files, judged: Files, *, failed: i
             reasons[doubt] = f"{doubt}."
     if unwritten := untouched(brief.targets, targets, brief.repo):
         reasons[unwritten] = unwritten
-    elif all(targets.get(path) == judged.get(path) for path in brief.targets):
+    elif all(targets.get(path) == judged.get(path) for path in {*targets, *judged}):
         reasons["unchanged"] = "No target was changed since the last verdict."
     return reasons
 
 
 def not_yet(reasons: Mapping[str, str], brief: Brief, targets: Files, judged: Files, hand_in: str) -> str:
     """What the model is told of a hand-in that waits for these reasons. `hand_in`: how it hands in."""
-    changed = [path for path in brief.targets if targets.get(path) != judged.get(path)]
+    names = dict.fromkeys([*brief.targets, *sorted({*targets, *judged})])
+    changed = [path for path in names if targets.get(path) != judged.get(path)]
     since = f" Changed in this turn: {some_of(changed, 8)}." if changed else ""
     return f"Not handed in yet. {' '.join(reasons.values())}{since} Write what is missing, or hand in again ({hand_in}) to leave the targets as they are."
 

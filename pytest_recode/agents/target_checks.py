@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from pytest_recode.agents.python_source import names_in, syntax_error, syntax_fault, without
-from pytest_recode.task import Files
+from pytest_recode.task import WHOLE, Files
 from pytest_recode.verdict import legible
 from pytest_recode.wording import some_of
 
@@ -21,7 +21,13 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 
 def untouched(targets: Sequence[str], files: Files, repo: Files) -> str:
     """A sentence that names the targets in which nothing was written; "" if there are none."""
-    unwritten = [path for path in targets if files.get(path) == repo.get(path)]
+    if WHOLE in targets:
+        return "" if files else "No file of the workspace was changed."
+    unwritten = [
+        path
+        for path in targets
+        if files.get(path) == repo.get(path) and not any(each.startswith(f"{path.rstrip('/')}/") for each in files)
+    ]
     delivered, absent = [path for path in unwritten if path in repo], [path for path in unwritten if path not in repo]
     as_delivered = (
         "is still as the repository delivered it"

@@ -15,9 +15,10 @@ from pytest_recode.agents.door_calls import DoorCalls
 from pytest_recode.agents.door_requests import MARGIN, DoorService, Playing, SandboxPlace
 from pytest_recode.faults import SandboxError
 from pytest_recode.inside.wire import frames
+from pytest_recode.inside.workspace.image_files import UNPACK_SECONDS
 from pytest_recode.records.checkpoint import Changes, changes_of
 from pytest_recode.sandboxes import Connection, Program, Sandbox, shipping
-from pytest_recode.task import Brief, Environment, Files, Limits, brief_files
+from pytest_recode.task import REMOVED, Brief, Environment, Files, Limits, brief_files, covers
 
 MAX_TARGET = 1 << 20
 """Bytes of one target: the largest source file of a known benchmark has a fiftieth of that."""
@@ -136,8 +137,21 @@ class SandboxWorkspace:
         except Refused as refused:
             self._fail(f"it refused to give the targets: {refused}")
         files = _typed(answer.get("files"), dict)
+        if self._environment.workdir:
+            return self._changed_targets(files, _texts(answer.get("removed")))
         found = {path: _typed(files[path], bytes) for path in self._brief.targets if path in files}
         return {path: data for path, data in found.items() if len(data) <= MAX_TARGET}
+
+    def _changed_targets(self, files: Mapping[str, Any], removed: Sequence[str]) -> Files:
+        """The files of an answer in an image's working directory, without the texts that were put there for the agent."""
+        texts = brief_files(self._brief).keys()
+        changed = {
+            path: _typed(data, bytes)
+            for path, data in files.items()
+            if covers(self._brief.targets, _typed(path, str)) and path not in texts
+        }
+        gone = "\n".join(path for path in removed if path not in texts and "\n" not in path)
+        return {**changed, REMOVED: gone.encode("utf-8", "surrogateescape")} if gone else changed
 
     def changes(self) -> Changes:
         """How it differs from the repository. Where that is too much to keep, the targets alone.
@@ -151,7 +165,11 @@ class SandboxWorkspace:
         except Refused:
             answer = {"files": {}, "removed": [], "whole": False}  # a directory of a million names, or the like
         targets = self.targets()
-        missing = {path for path in self._brief.targets if path in self._brief.repo and path not in targets}
+        missing = {
+            path
+            for path in self._brief.targets
+            if path in self._brief.repo and path not in targets and not self._environment.workdir
+        }
         if not _typed(answer.get("whole"), bool):
             files = {path: (data, 0o644) for path, data in targets.items()}
             return changes_of(files, sorted(missing), whole=False)
@@ -195,9 +213,10 @@ class SandboxWorkspace:
         if self._connection is None:
             self._connection = self._sandbox.launch(self._program, self._environment, self._limits)
             try:
-                self._exchange(
-                    self._connection, {"op": "open", "files": {**brief_files(self._brief), **self._brief.repo}}, 0.0
-                )
+                image = bool(self._environment.workdir)  # which has the repository
+                files = {**brief_files(self._brief), **({} if image else self._brief.repo)}
+                longest = UNPACK_SECONDS if image else 0.0
+                self._exchange(self._connection, {"op": "open", "files": files, "image": image}, longest)
             except Refused as refused:
                 self._fail(f"the repository cannot be put into it: {refused}")
         return self._connection

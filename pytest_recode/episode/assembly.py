@@ -32,6 +32,7 @@ from pytest_recode.models import (
 )
 from pytest_recode.models.timed import TimedEmbedder, TimedModel
 from pytest_recode.oracle.judge import check, judge
+from pytest_recode.oracle.verifier import solved_files
 from pytest_recode.records.run_files import LOCAL, RunFiles
 from pytest_recode.records.transcript import Transcript
 from pytest_recode.records.transcript import name as transcript_name
@@ -142,9 +143,16 @@ class Stage:
                 agent_seconds=self.settings.agent_seconds,
                 episode=transcript_name(plan.nodeid).removesuffix(".jsonl"),
                 keeps_files=self.settings.out is not None,
-                solution=(lambda: self.parts.reference) if cast.agent.needs_reference else None,
+                solution=self._solution if cast.agent.needs_reference else None,
             )
         )
+
+    def _solution(self) -> Files:
+        """The targets as the authors have them."""
+        if self.plan.task.oracle.isolation == "verifier":
+            with self.queue.turn("gradings"):
+                return solved_files(self.plan.task, self.parts, self.sandbox)
+        return self.parts.reference
 
     def check(self) -> None:
         """Raises `GraderError` or `SandboxError` if no verdict is possible, before any model call is paid for."""

@@ -27,6 +27,7 @@ from pytest_recode.faults import (
     raised,
 )
 from pytest_recode.models import Ledger
+from pytest_recode.oracle.verifier import with_image_files
 from pytest_recode.records.checkpoint import Checkpoint, Resumable
 from pytest_recode.records.first_turn import first_turn, first_turn_key
 from pytest_recode.records.record import Record
@@ -63,7 +64,7 @@ def play(
     with open_recorder(plan, cast, settings, sandbox, ledger, out, on_turn, clock, queue, files) as recorder:
         try:
             with interrupts_first():
-                parts = plan.task.load()
+                parts = with_image_files(plan.task, plan.task.load(), sandbox)
                 recorder.begin(plan, settings, parts)
                 sandbox.ready(plan.task.environment)
                 stage = Stage(

@@ -88,7 +88,7 @@ def episode_facts(plan: EpisodePlan, settings: Settings, cast: Cast, sandbox: Sa
         "sandbox": cast.sandbox or sandbox.name,
         "sandbox_host": sandbox.host or None,
         "memory_limit": sandbox.memory_limit,
-        "isolation": "shared" if plan.task.oracle.isolation == "shared" else sandbox.isolation,
+        "isolation": sandbox.isolation if plan.task.oracle.isolation == "separate" else plan.task.oracle.isolation,
         "transcript": transcript,
         "digest": None,
         "replay": None if plan.replay is None else plan.replay.record(),

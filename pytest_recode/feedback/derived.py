@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from pytest_recode.episode import FeedbackItem
-from pytest_recode.feedback import partial_file
+from pytest_recode.feedback import of_verifier, partial_file
 from pytest_recode.feedback.causes import Causes, advice_in_words, cause_in_words, causes, causes_first
 from pytest_recode.feedback.fix_words import steps as steps_in_words
 from pytest_recode.feedback.fix_words import used_names, where
@@ -56,6 +56,8 @@ def derive(
     All fields are filled, except those that do not apply: for an interface that is known to fail because of another one (`caused_by`), and
     for one whose code needs no change.
     """
+    if task.oracle.isolation == "verifier":
+        return of_verifier.items_of(parts, verdict)
     # Of a file that is not compiled, nothing is there to be used
     compiled = {path: data for path, data in candidate.items() if graded(candidate, path, verdict).tree is not None}
     versions = Versions.of(parts, compiled, task.targets)

@@ -103,8 +103,8 @@ def sections(task: Task, parts: Parts, candidate: Files, verdict: Verdict, style
         "PAPER": parts.paper or "",
         "INSTRUCTION": parts.instruction,
         "REPOSITORY": repository(parts),
-        "REFERENCE": shown_files(parts.reference, task.targets),
-        "CANDIDATE": shown_files(candidate, task.targets),
+        "REFERENCE": shown_files(parts.reference, files_of(task, parts.reference)),
+        "CANDIDATE": shown_files(candidate, files_of(task, candidate)),
         "VERDICT": tally(verdict) + (test_output.full(verdict, task.targets) if style.test_output else ""),
     }
 
@@ -142,6 +142,13 @@ def repository(parts: Parts) -> str:
         names = [node.name for node in (tree.body if tree else ()) if isinstance(node, source.Definition)]
         lines.append(f"{path}: {', '.join(names)}" if names else path)
     return "\n".join(lines)
+
+
+def files_of(task: Task, files: Files) -> tuple[str, ...]:
+    """The names to show: the targets; all text files for a task whose targets are directories, and whose reference is a script."""
+    if task.oracle.isolation != "verifier":
+        return task.targets
+    return tuple(sorted(path for path, data in files.items() if b"\0" not in data))
 
 
 def shown_files(files: Files, names: Sequence[str]) -> str:

@@ -19,6 +19,7 @@ from pytest_recode.feedback.levels import tally
 from pytest_recode.feedback.model_answers import CATEGORIES, WORDS, Style, words_only
 from pytest_recode.feedback.model_prompt import (
     Refusals,
+    files_of,
     framed,
     repository,
     shortenable,
@@ -45,22 +46,25 @@ def without_reference(
     """The items of a failed turn. What the second answer lacks is derived. Raises `ModelError` and `BudgetSpent`."""
     failing = tuple(item.interface for item in derived)
     brief, passages_count = numbered_brief(parts)
+    names = files_of(task, turn.targets)
     material = {
         **brief,
         "REPOSITORY": repository(parts),
-        "CANDIDATE": numbered_files(turn.targets, task.targets),
+        "CANDIDATE": numbered_files(turn.targets, names),
         "VERDICT": tally(turn.verdict),
     }
     known = (*failing, *(sound(turn.verdict) if style.scope == "all" else ()))
-    lines = max(len(turn.targets.get(name, b"").split(b"\n")) for name in task.targets)
+    lines = max(len(turn.targets.get(name, b"").split(b"\n")) for name in names or ("",))
     longest = shortenable(material)
 
     def diagnose(most: int) -> list[Message]:
-        key, text = framed({**material, "REFERENCE": shown_files(parts.reference, task.targets)}, most)
+        key, text = framed(
+            {**material, "REFERENCE": shown_files(parts.reference, files_of(task, parts.reference))}, most
+        )
         system = prompts.DIAGNOSE.format(key=key, records=prompts.RECORDS[style.scope])
         return _messages(system, prompts.DIAGNOSE_ASK.format(sections=text, interfaces=", ".join(known)))
 
-    diagnosis = faults(failing, known, task.targets, lines, passages_count)
+    diagnosis = faults(failing, known, names, lines, passages_count)
     first = converse(model, diagnosis, diagnose, longest, refusals)
     wrong = unfounded(diagnosis.by_key, failing)
     records = [

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pytest_recode.faults import UserError
 from pytest_recode.formats import Format
-from pytest_recode.task import Files, Parts, Task, brief
+from pytest_recode.task import WHOLE, Files, Parts, Task, brief
 
 GARBAGE = b"\xff\xfe\x00 no manifest of any format \x00"
 
@@ -48,10 +48,13 @@ def _task(format: Format, manifest: Path, task: Task) -> None:  # noqa: A002
     _must(bool(task.id) and task.id == task.id.strip() and "::" not in task.id, f"the id {task.id!r} must be a name")
     _must(bool(task.title.strip()), f"{task.id}: the title must not be empty")
     _must(bool(task.targets), f"{task.id}: there must be at least one target")
-    shared = task.oracle.isolation == "shared"
-    _must(bool(task.interfaces) or shared, f"{task.id}: there must be at least one interface")
+    separate = task.oracle.isolation == "separate"
+    _must(bool(task.interfaces) or not separate, f"{task.id}: there must be at least one interface")
     for path in task.targets:
-        _must(_relative(path), f"{task.id}: the target {path!r} must be relative to the repository, without '..'")
+        _must(
+            path == WHOLE or _relative(path.removesuffix("/")),
+            f"{task.id}: the target {path!r} must be relative to the repository, without '..'",
+        )
     _must(
         not task.environment.python,
         f"{task.id}: environment.python must be empty, because only the user may choose an interpreter; set environment.name instead of {task.environment.python!r}",
@@ -67,8 +70,13 @@ def _parts(task: Task, parts: Parts) -> None:
     _must(
         not script or script in parts.tests, f"{task.id}: the hidden tests must contain the oracle's script {script!r}"
     )
+    verifier = task.oracle.verifier
     _must(
-        set(parts.reference) == set(task.targets),
+        verifier is None or not verifier.uploads or verifier.script in parts.tests,
+        f"{task.id}: the hidden tests must contain the verifier's script",
+    )
+    _must(
+        verifier is not None or set(parts.reference) == set(task.targets),
         f"{task.id}: the reference must contain exactly the targets, not {', '.join(parts.reference)}",
     )
     _must(
@@ -93,6 +101,9 @@ def _files(task: Task, files: Files) -> None:
 
 
 def _refuses(format: Format, manifest: Path, what: str) -> None:  # noqa: A002
+    if format.claims is not None and not format.claims(manifest):
+        _must(not format.load(manifest), f"a file that {what}, and that the format does not claim, must have no tasks")
+        return
     error = _raised(lambda: format.load(manifest))
     _must(
         isinstance(error, UserError),

@@ -1,4 +1,4 @@
-"""Judges one candidate: separate judging (`separate.py`) or shared judging (`shared.py`), as the task's oracle says.
+"""Judges one candidate as the task's oracle says: separate (`separate.py`), shared (`shared.py`) or by the task's verifier (`verifier.py`).
 
 Runs on the host. `docs/explanation/oracle.md` describes how a verdict is reached.
 """
@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from pytest_recode.oracle.kept_graders import KeptGraders
 from pytest_recode.oracle.separate import Fresh, check_separate, judge_separate
 from pytest_recode.oracle.shared import check_shared, judge_shared
+from pytest_recode.oracle.verifier import check_verifier, judge_verifier
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Verdict
@@ -37,7 +38,7 @@ def judge(
     tests of one interface reveal to a candidate (the expected loss as an argument, for example), it cannot use in the
     tests of another. `stop_at_failure`: after the first failed case the remaining cases fail without being run (a
     shared oracle runs all of them), except those whose ids are in `still_run`, which do not run either if a case was too slow. `only`: the ids of
-    the cases to run, in this order; the others fail without being run (a shared oracle runs all of them). `graders`: the grader to use, and to leave
+    the cases to run, in this order; the others fail without being run (a shared oracle and a verifier run all of them). `graders`: the grader to use, and to leave
     for the next answer (not for a shared oracle); messages are only the exceptions then.
 
     Raises `GraderError` where the tests give no verdict and `SandboxError` where a sandbox fails. Whatever the
@@ -46,6 +47,8 @@ def judge(
     chosen = secrets.randbits(48) if seed is None else seed
     if task.oracle.isolation == "shared":
         return judge_shared(task, parts, targets, sandbox, seed=chosen)
+    if task.oracle.isolation == "verifier":
+        return judge_verifier(task, parts, targets, sandbox, seed=chosen)
     return judge_separate(
         task,
         parts,
@@ -69,5 +72,7 @@ def check(task: Task, parts: Parts, sandbox: Sandbox) -> None:
     """
     if task.oracle.isolation == "shared":
         check_shared(task, parts, sandbox)
+    elif task.oracle.isolation == "verifier":
+        check_verifier(task, sandbox)
     else:
         check_separate(task, parts, sandbox)

@@ -43,6 +43,9 @@ class SettingsRecord(TypedDict):
     feedback_code: Annotated[
         str, known("L1", "L2", "L3", "L4"), "lowest level whose text could contain code: --recode-feedback-code"
     ]
+    without_network: NotRequired[
+        Annotated[bool, "whether tasks that ask for a network ran without one: --recode-without-network"]
+    ]
     feedback_writer: NotRequired[
         Annotated[
             str,

@@ -32,6 +32,8 @@ class Program:
     first, so that modules that all preparations need are imported once.
     `shown`: absolute real paths of directories and files of this machine that the program sees, and cannot change: under the same
     paths, or under those of `inside/workspace/shown_paths.py`.
+    `places`: absolute paths of directories that are empty for each launch, and that the program may write to; only for environments
+    with a `workdir`.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Program:
     persistent: bool = False
     preparation: bytes = b""
     shown: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
 
 
 class Connection(Protocol):

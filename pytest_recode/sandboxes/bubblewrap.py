@@ -14,7 +14,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.sandboxes import Connection, Program, SandboxContext, SandboxKind, control_groups
 from pytest_recode.sandboxes.bwrap_mounts import view
 from pytest_recode.sandboxes.fork_server_pool import Parents, ready
-from pytest_recode.sandboxes.interpreters import environment_variables, interpreter
+from pytest_recode.sandboxes.interpreters import environment_variables, interpreter, refuse_images
 from pytest_recode.sandboxes.leftovers import MARK, mark, reap_directories, reap_processes
 from pytest_recode.sandboxes.local_connection import LocalConnection
 from pytest_recode.sandboxes.shipping import WarmKey
@@ -47,6 +47,7 @@ class Bubblewrap:
         self._parents = Parents(lambda key: self._start(key, None), workers=context.workers)
 
     def ready(self, environment: Environment) -> None:
+        refuse_images(environment, self.name)
         interpreter(environment.python or self._context.python)
 
     def launch(self, program: Program, environment: Environment, limits: Limits) -> Connection:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_recode.inside.runtime.launch import WORK
 from pytest_recode.inside.workspace.shown_paths import places
 from pytest_recode.sandboxes.daemon import host
 from pytest_recode.sandboxes.interpreters import FIXED
@@ -44,7 +45,8 @@ _HIDDEN = (
     *("vmstat", "zoneinfo"),
 )
 _HIDDEN_OF_SYS = ("/sys/firmware", "/sys/devices/virtual/powercap")
-_NOBODY = "65534:65534"
+_UID = 65534
+_NOBODY = f"{_UID}:{_UID}"
 _OWN_MB = 64  # for the first process of a container
 _OWN_PIDS = 8
 
@@ -59,6 +61,13 @@ class ContainerKind:
     memory_mb: int
     disk_mb: int
     pids: int
+    workdir: str = ""  # as in `Environment`
+    variables: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def work(self) -> str:
+        """The path of the working directory."""
+        return self.workdir or WORK
 
 
 def config(docker: Any, kind: ContainerKind, run: str) -> dict[str, Any]:
@@ -82,6 +91,10 @@ def config(docker: Any, kind: ContainerKind, run: str) -> dict[str, Any]:
             # no terminals: threads of the kernel, which no limit counts, do the work of one
             "/dev/pts": "ro,noexec,nosuid,nodev,size=4k",
             "/dev/shm": f"rw,noexec,nosuid,nodev,mode=1777,size={min(64, kind.disk_mb)}m,nr_inodes={inodes}",
+            **dict.fromkeys(
+                (*filter(None, [kind.workdir]), *kind.key.places),
+                f"rw,exec,nosuid,nodev,mode=755,uid={_UID},gid={_UID},size={kind.disk_mb}m,nr_inodes={inodes}",
+            ),
         },
         ulimits=[
             Ulimit(name="core", soft=0, hard=0),
@@ -101,7 +114,7 @@ def config(docker: Any, kind: ContainerKind, run: str) -> dict[str, Any]:
         user=_NOBODY,
         hostname="sandbox",
         working_dir="/tmp",
-        environment={**FIXED, "HOME": "/tmp/home"},
+        environment={**FIXED, **dict(kind.variables), "HOME": "/tmp/home"},
         labels={LABEL: "1", RUN: run, OWNER: mark(run), HOST: host()},
         stdin_open=True,
         stop_signal="SIGKILL",  # a daemon that restarts would wait 10 s after SIGTERM

@@ -87,7 +87,7 @@ class Container:
         self._docker.start(self.id)
         self._started = True
         limits = Limits(memory_mb=kind.memory_mb, disk_mb=kind.disk_mb, pids=kind.pids)
-        setup = {"limits": limits_message(limits, persistent=kind.key.persistent)}
+        setup = {"limits": limits_message(limits, persistent=kind.key.persistent), "work": kind.work}
         with suppress(ConnectionError):  # `begin` reports the error
             self.send(boot_message("container_init", kind.key, setup), time.monotonic() + API_SECONDS)
 

@@ -65,6 +65,8 @@ class Docker:
             memory_mb=limits.memory_mb,
             disk_mb=limits.disk_mb,
             pids=limits.pids,
+            workdir=environment.workdir,
+            variables=environment.variables,
         )
         try:
             container = self._next(kind).take()

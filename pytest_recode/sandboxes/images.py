@@ -10,6 +10,7 @@ import hashlib
 import io
 import logging
 import os
+import shlex
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import UserError
+from pytest_recode.inside.workspace.image_files import PRISTINE
 from pytest_recode.records import locks
 from pytest_recode.sandboxes.addresses import in_use, on
 from pytest_recode.sandboxes.requirements import lines
@@ -37,7 +39,7 @@ _FORWARDED = (
     "https_proxy",
     "no_proxy",
 )
-_NO_PYTHON = 47
+_NO_PYTHON, _OLD_PYTHON = 47, 48
 _LAYER = f"""\
 FROM {{base}}
 USER 0
@@ -46,6 +48,13 @@ ARG PIP_EXTRA_INDEX_URL
 ARG PIP_BREAK_SYSTEM_PACKAGES=1
 RUN command -v python3 >/dev/null || exit {_NO_PYTHON}
 {{install}}RUN python3 -c "import pytest" 2>/dev/null || python3 -m pip install --no-cache-dir pytest
+"""
+_WORKDIR_LAYER = f"""\
+FROM {{base}}
+USER 0
+RUN command -v python3 >/dev/null || exit {_NO_PYTHON}
+RUN python3 -c "import sys; sys.exit(sys.version_info < (3, 9))" || exit {_OLD_PYTHON}
+RUN mkdir -p {{workdir}} {PRISTINE} && cp -a {{workdir}}/. {PRISTINE} && chmod -R a+rX {PRISTINE}
 """
 _REQUIREMENTS = """\
 COPY requirements.txt /tmp/requirements.txt
@@ -62,19 +71,23 @@ def image_for(client: Any, environment: Environment, base: str) -> str:
         folder = environment.dockerfile.parent
         files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in _context(folder)}
         own = _built(client, "task", files, environment.dockerfile.name, str(environment.dockerfile))
+        if environment.workdir:
+            return _with_workdir(client, own, str(environment.dockerfile), environment.workdir)
         return _layered(client, own, str(environment.dockerfile), None)
     if environment.image:
         name = environment.name  # set if --recode-env named the image
         alternative = (
             f"name another with --recode-env={name}=IMAGE"
             if name
-            else "correct environment.image in the task's task.yaml"
+            else "correct the name of the image in the task's manifest"
         )
         what = f"--recode-env={name}={environment.image}" if name else f"environment.image: {environment.image}"
         next_step = f"build it, or pull it on a machine with a network, or {alternative}"
         image = _present(client, environment.image, what, next_step)
     else:
         image = base_image(client, base)
+    if environment.workdir:
+        return _with_workdir(client, image, environment.image or base or BASE, environment.workdir)
     return _layered(client, image, environment.image or base or BASE, environment.requirements)
 
 
@@ -153,6 +166,12 @@ def _layered(client: Any, image: str, name: str, requirements: Path | None) -> s
     return _built(client, "environment", files, "Dockerfile", blame)
 
 
+def _with_workdir(client: Any, image: str, name: str, workdir: str) -> str:
+    """The id of an image with a copy of the files in its working directory, for the empty file system that a container has there."""
+    layer = _WORKDIR_LAYER.format(base=image, workdir=shlex.quote(workdir))
+    return _built(client, "workdir", {"Dockerfile": layer.encode()}, "Dockerfile", name)
+
+
 def _built(client: Any, kind: str, files: dict[str, bytes], dockerfile: str, blame: str) -> str:
     digest = hashlib.sha256(dockerfile.encode())
     for path, data in sorted(files.items()):
@@ -204,8 +223,10 @@ def _build(client: Any, files: dict[str, bytes], dockerfile: str, tag: str, blam
 def _failed(blame: str, event: dict[str, Any], output: list[str]) -> str:
     error = str(event["error"])
     no_shell = "/bin/sh" in error and ("no such file" in error or "not found" in error)
-    if no_shell or event.get("errorDetail", {}).get("code") == _NO_PYTHON:
-        return f"image {blame} has no python3; name an image with Python 3.9 or newer"
+    code = event.get("errorDetail", {}).get("code")
+    if no_shell or code in (_NO_PYTHON, _OLD_PYTHON):
+        what = "only an older python3" if code == _OLD_PYTHON else "no python3"
+        return f"image {blame} has {what}; name an image with Python 3.9 or newer"
     last = " | ".join(line.strip() for line in "".join(output).splitlines()[-4:] if line.strip())
     return f"image for {blame} could not be built: {' '.join(error.split())} ({last})"
 

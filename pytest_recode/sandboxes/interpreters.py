@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from pytest_recode.faults import UserError, machine_error
+from pytest_recode.task import Environment
 
 OLDEST = (3, 9)  # the oldest Python that the modules in inside/ support
 
@@ -75,6 +76,15 @@ def interpreter(python: str) -> Interpreter:
         path=tuple(path),
         version=".".join(map(str, version)),
     )
+
+
+def refuse_images(environment: Environment, sandbox: str) -> None:
+    """Raise `UserError` for an environment that only an image can be. `sandbox`: the name of a kind that runs programs on this machine."""
+    if environment.workdir:
+        name = environment.image or environment.dockerfile
+        raise UserError(
+            f"the image of {name} has the task's files and programs, and --recode-sandbox={sandbox} runs no images: use --recode-sandbox=docker"
+        )
 
 
 def environment_variables(python: Interpreter, home: str) -> dict[str, str]:

@@ -20,7 +20,7 @@ from pytest_recode.inside.runtime import removal
 from pytest_recode.owned_directory import make_directory
 from pytest_recode.sandboxes import Connection, Program, SandboxContext, SandboxKind, control_groups
 from pytest_recode.sandboxes.fork_server_pool import Parents
-from pytest_recode.sandboxes.interpreters import environment_variables, interpreter
+from pytest_recode.sandboxes.interpreters import environment_variables, interpreter, refuse_images
 from pytest_recode.sandboxes.leftovers import MARK, mark, reap_directories, reap_processes
 from pytest_recode.sandboxes.shipping import WarmKey
 from pytest_recode.sandboxes.unprivileged_users import problem, users
@@ -44,6 +44,7 @@ class Process:
         self._closed = False
 
     def ready(self, environment: Environment) -> None:
+        refuse_images(environment, self.name)
         interpreter(environment.python or self._context.python)
 
     def launch(self, program: Program, environment: Environment, limits: Limits) -> Connection:

@@ -38,6 +38,7 @@ class WarmKey:
     python: str
     preparation: bytes = b""
     shown: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, program: Program, environment: Environment, python: str) -> WarmKey:
@@ -50,6 +51,7 @@ class WarmKey:
             python=python,
             preparation=program.preparation,
             shown=program.shown,
+            places=program.places,
         )
 
 

@@ -78,7 +78,7 @@ class Check:
 
     `seeded`: grade each answer with several secret seeds. `alone`: in a grader of its own each time, as in an episode. `means_nothing`:
     a case that such an answer passes is weak. `mutated`: the interface whose code in the reference is mutated. `reads`: the part of the
-    proofs that the check needs. `inspects`: the problem and the warning that the task's files show, for a check that grades nothing.
+    proofs that the check needs. `by_solution`: the answer is what the task's solution script leaves. `inspects`: the problem and the warning that the task's files show, for a check that grades nothing.
     """
 
     name: str
@@ -90,6 +90,7 @@ class Check:
     mutated: str = ""
     reads: ProofPart | None = None
     inspects: Callable[[Task, Parts], tuple[str, str]] | None = None
+    by_solution: bool = False
 
 
 def _constant(body: str) -> str:
@@ -104,6 +105,8 @@ def proofs_of(task: Task, part: ProofPart | None) -> Proofs:
 
 def checks(task: Task) -> tuple[Check, ...]:
     """The checks of `task`, in the order in which they run."""
+    if task.oracle.isolation == "verifier":
+        return VERIFIER_CHECKS
     if task.oracle.script:
         return (BRIEF_CHECK, *SLOT_CHECKS)
     if task.oracle.beside is not None:
@@ -191,6 +194,15 @@ SLOT_CHECKS = (
     Check(name="mutants", answers=lambda task, parts, _proofs: _slot_mutants(task, parts), must_solve=None),
 )
 """Checks of a task that asks for a part of a file, for which the other checks mean nothing."""
+
+
+VERIFIER_CHECKS = (
+    Check(name="oracle", answers=lambda *_: [], must_solve=True, alone=True, by_solution=True),
+    Check(
+        name="nop", answers=lambda *_: [Answer(name="the untouched working directory", targets={})], must_solve=False
+    ),
+)
+"""Checks of a task that a script judges: whether its solution is solved, and whether no answer at all is not. Harbor's names."""
 
 
 def _mutants_of(interface: str) -> Check:

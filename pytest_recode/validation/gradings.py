@@ -26,7 +26,7 @@ class CommonGrader:
 
     def __init__(self, task: Task, sandbox: Sandbox) -> None:
         self.task, self.sandbox = task, sandbox
-        self.graders: KeptGraders | None = None if task.oracle.isolation == "shared" else KeptGraders()
+        self.graders: KeptGraders | None = KeptGraders() if task.oracle.isolation == "separate" else None
         self.reference: Verdict | None = None  # once it is graded
         self.reference_passed: bool | None = None  # in validate[reference]; None if it did not run in this process
         self.backwards: list[str] = []  # the cases in the opposite order, once validate[reference] has passed
@@ -95,7 +95,7 @@ class Gradings:
         If not, a case may fail because others did not run, and not because of the answer.
         """
         common = self.common
-        if common.task.oracle.isolation == "shared":
+        if common.task.oracle.isolation != "separate":
             return True  # all cases run, whatever is asked for
         if common.independent is None:
             backwards = _backwards(self.reference(seed))

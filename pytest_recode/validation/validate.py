@@ -8,6 +8,7 @@ from contextlib import suppress
 from pytest_recode.faults import GraderError, SandboxError, UserError
 from pytest_recode.feedback.audit import leaks_of
 from pytest_recode.oracle import judge
+from pytest_recode.oracle.verifier import solved_files, with_image_files
 from pytest_recode.task import Task, WrongAnswer
 from pytest_recode.validation.checks import Answer, Check, proofs_of
 from pytest_recode.validation.gradings import CommonGrader, Gradings, failing
@@ -55,7 +56,7 @@ def _validate(
     check: Check, common: CommonGrader, seed: int | None, seeds: int, graded: Callable[[], None]
 ) -> Validation:
     task = common.task
-    parts = task.load()
+    parts = with_image_files(task, task.load(), common.sandbox)
     if check.inspects is not None:
         wrong, weak = check.inspects(task, parts)
         return Validation(
@@ -79,6 +80,8 @@ def _validate(
     noticed = 0
     outcomes: dict[str, bool] = {}  # whether a case ever failed
     answers = check.answers(task, parts, proofs)
+    if check.by_solution:
+        answers = [Answer(name="what its solution leaves", targets=solved_files(task, parts, common.sandbox))]
     if any(answer.violates for answer in answers):
         reference = gradings.reference(chosen[0])
         if not reference.solved:

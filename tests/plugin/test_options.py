@@ -256,6 +256,10 @@ CASES = {
         values=("2",),
         effect=lambda seen: len(seen.asked()) == 2 * len(seen.turns) > 0,
     ),
+    "without-network": asked(
+        values=("true",),
+        effect=lambda seen: {record["settings"]["without_network"] for record in seen.records} == {True},
+    ),
     "python": asked(
         values=("{place}/other/bin/python",),
         effect=lambda seen: {Path(prefix).name for prefix in seen.told(r"drew [-\d.e]+ by (\S+)")} == {"other"},

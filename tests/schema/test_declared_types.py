@@ -49,7 +49,7 @@ WRONG: list[tuple[Any, Any, str]] = [
     (task(targets=("a.py", 3)), Task, "Task.targets[1]=3: must be a str"),
     (task(load=lambda path: path), Task, "Task.load=<lambda>: must take 0 arguments, not (path)"),
     (task(oracle="shared"), Task, "Task.oracle='shared': must be a pytest_recode.task.Oracle"),
-    (task(oracle=Oracle(isolation="full")), Task, "Task.oracle.isolation='full': must be 'separate' or 'shared'"),  # type: ignore[arg-type]
+    (task(oracle=Oracle(isolation="full")), Task, "Task.oracle.isolation='full': must be 'separate' or 'shared' or 'verifier'"),  # type: ignore[arg-type]
     (task(facts={"x": {1}}), Task, "Task.facts={'x': {1}}: must be of plain JSON types (str, int, float, bool, None, list, dict)"),
     (task(environment=Environment(dockerfile="D")), Task, "Task.environment.dockerfile='D': must be a Path or None"),  # type: ignore[arg-type]
     (parts(repo={"a.py": "x"}), Parts, "Parts.repo['a.py']='x': must be bytes"),

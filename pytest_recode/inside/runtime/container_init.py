@@ -33,9 +33,9 @@ def run(setup: dict[str, Any], install: fork_server.Install) -> None:
     linux_isolation.silence()
     linux_isolation.dumpable(False)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # the first process ignores signals without a handler
-    for name in ("work", "home"):
-        os.mkdir(f"/tmp/{name}")
-    os.chdir(launch.WORK)
+    for path in (setup["work"], "/tmp/home"):
+        os.makedirs(path, exist_ok=True)  # an image's working directory is mounted before
+    os.chdir(setup["work"])
     try:
         main = fork_server.warm(setup, install)
     except fork_server.Unimportable as exc:

@@ -11,11 +11,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Optional
 
 MAX_LISTED = 5000  # paths
-_SKIPPED = {"__pycache__", ".git", ".pytest_cache"}
+SKIPPED = frozenset({"__pycache__", ".git", ".pytest_cache"})
 _OPEN = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # nonblocking: opening a pipe without a writer would block
 
 
@@ -34,10 +34,12 @@ class Missing(Refusal):
 class Tree:
     """The files below a directory, by default the working directory. Every method raises `Refusal` or `OSError`."""
 
-    def __init__(self, place: str = ".") -> None:
+    def __init__(self, place: str = ".", skipped: Collection[str] = SKIPPED) -> None:
+        """`skipped`: names of directories that are not listed."""
         self.path = os.path.realpath(place)
         self.root = os.open(place, os.O_RDONLY | os.O_DIRECTORY | _OPEN)
         self._place = place
+        self._skipped = skipped
 
     def close(self) -> None:
         os.close(self.root)
@@ -169,7 +171,7 @@ class Tree:
                     return
                 listed += 1
                 yield f"{at}/{name}" if at else name
-            below = [name for name, is_directory in names if is_directory and name not in _SKIPPED]
+            below = [name for name, is_directory in names if is_directory and name not in self._skipped]
             queue += [f"{at}/{name}" if at else name for name in reversed(below)]
         if unread:
             notes.append(f"... {unread} directories that cannot be read")

@@ -25,7 +25,7 @@ from typing import Any, Optional
 
 from ..runtime import command_runner
 from ..wire import frames
-from . import shown_paths
+from . import image_files, shown_paths, target_files
 from .door import Door
 from .file_tree import Missing, Refusal, TooLarge, Tree
 
@@ -77,16 +77,16 @@ def _too_long(*_: object) -> None:
 class _Guard:
     """Limits the time of one operation on files, and turns errors of the system into refusals."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, path: str, seconds: float = OP_SECONDS) -> None:
+        self.path, self.seconds = path, seconds
 
     def __enter__(self) -> None:
-        signal.setitimer(signal.ITIMER_REAL, OP_SECONDS)
+        signal.setitimer(signal.ITIMER_REAL, self.seconds)
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         if isinstance(error, _OutOfTime):
-            raise Refusal(f"it took longer than {OP_SECONDS:.0f} s") from None
+            raise Refusal(f"it took longer than {self.seconds:.0f} s") from None
         if isinstance(error, OSError):
             raise Refusal(f"{self.path}: {error.strerror or error}") from None
         if isinstance(error, UnicodeEncodeError):
@@ -98,13 +98,22 @@ class _Workspace:
         self.wire = reader, writer
         self.door: Optional[Door] = None
         self.tree = Tree()
-        self.untouched: dict[str, Optional[tuple[int, ...]]] = {}  # the stamps of the repository's files
+        self.whole = self.tree  # with what an agent does not see listed, where that may be part of an answer
+        self.of_image = False
+        self.untouched: dict[str, target_files.Stamp] = {}  # of the repository's files
 
-    def op_open(self, files: dict[str, bytes]) -> bool:
+    def op_open(self, files: dict[str, bytes], image: bool) -> bool:
+        """`image`: the repository is what the image has in the working directory, and `files` come in addition."""
+        if image:
+            self.of_image, self.whole = True, Tree(skipped=target_files.SKIPPED)
+            with _Guard("the working directory of the image", seconds=image_files.UNPACK_SECONDS):
+                image_files.unpack()
         for path, data in files.items():
             with _Guard(path):
                 self.tree.write(self.tree.parts_of(path), data)
-        self.untouched = {path: _stamp(path) for path in files}
+        self.untouched = (
+            target_files.stamps(self.whole) if image else {path: target_files.stamp(path) for path in files}
+        )
         return True
 
     def op_changes(self) -> dict[str, Any]:
@@ -114,10 +123,12 @@ class _Workspace:
         bytes_left = MAX_CHANGES
         notes: list[str] = []
         with _Guard("the workspace"):
-            seen = list(self.tree.walk("", notes, sys.maxsize))
+            seen = list(self.whole.walk("", notes, sys.maxsize))
             for path in seen:
                 mode = os.lstat(path).st_mode
-                if not stat.S_ISREG(mode) or (path in self.untouched and _stamp(path) == self.untouched[path]):
+                if not stat.S_ISREG(mode) or (
+                    path in self.untouched and target_files.stamp(path) == self.untouched[path]
+                ):
                     continue
                 try:
                     data = self.tree.read(path, bytes_left)
@@ -290,7 +301,11 @@ class _Workspace:
         return files
 
     def op_targets(self, paths: list[str]) -> dict[str, dict[str, Any]]:
-        """The contents of the targets that are plain files of at most MAX_READ bytes."""
+        """The contents of the targets that are plain files of at most MAX_READ bytes. In a workspace of an image, those at and below
+        these paths that changed, and `removed` ones."""
+        if self.of_image:
+            with _Guard("the targets"):
+                return target_files.changed(self.whole, paths, self.untouched)
         files: dict[str, bytes] = {}
         for path in paths:
             with contextlib.suppress(Refusal), _Guard(path):
@@ -312,12 +327,3 @@ class _Workspace:
             if pattern.search(line):
                 shown = line if len(line) <= MAX_LINE else line[:MAX_LINE] + "..."
                 yield f"{path}:{number}:{shown}"
-
-
-def _stamp(path: str) -> Optional[tuple[int, ...]]:
-    """Values of which every write to a file changes one: the time of a change cannot be set."""
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return None
-    return status.st_ino, status.st_size, status.st_ctime_ns

@@ -72,6 +72,11 @@ def check(
 
     missing = []
     for environment, tasks in sorted(tasks_of.items(), key=lambda item: item[0].name):
+        if environment.workdir and needs == "interpreter":
+            raise UserError(
+                f"{some_of(tasks, _MOST_TASKS)} {'needs' if len(tasks) == 1 else 'need'} the image of the task, and --recode-sandbox={sandbox}"
+                " runs no images: use --recode-sandbox=docker, or choose other tasks with -k"
+            )
         if not environment.name:
             continue
         image = environment.image or environment.dockerfile or environment.requirements
@@ -99,6 +104,23 @@ def check(
         raise UserError(
             f"no {what} is given for {_counted(len(missing))}: {needs}.{unused} Give {give}, or choose other tasks with -k"
         )
+
+
+def refuse_networks(tasks_of: Mapping[Environment, Sequence[str]]) -> None:
+    """Raise `UserError` if a task asks for a network."""
+    asking = [
+        (task, environment.network) for environment, tasks in tasks_of.items() for task in tasks if environment.network
+    ]
+    if asking:
+        kinds = " or ".join(sorted({network for _, network in asking}))
+        raise UserError(
+            f"{_number_of(asking)} for a network ({kinds}), and no sandbox has one: {some_of([task for task, _ in asking], _MOST_TASKS)}."
+            " Give --recode-without-network to run them without it, which their records say, or choose other tasks with -k"
+        )
+
+
+def _number_of(asking: Sequence[object]) -> str:
+    return "a task asks" if len(asking) == 1 else f"{len(asking)} tasks ask"
 
 
 def unmet_requirements(tasks_of: Mapping[Environment, Sequence[str]], python: str) -> list[str]:

@@ -182,6 +182,8 @@ def _check_environments(run: Run) -> None:
 
     needs = run.registry.sandbox(run.sandbox.name).needs
     environments.check(run.collected.environments, run.sandbox.name, needs, run.settings.environments)
+    if not run.settings.without_network:
+        environments.refuse_networks(run.collected.environments)
     if needs == "interpreter" and not run.settings.validate:  # validation reports this for each task
         for line in environments.unmet_requirements(run.collected.environments, run.settings.python):
             run.notify(line)

@@ -51,6 +51,12 @@ def _caveats(rows: Rows, names: Mapping[Row, str]) -> Iterator[Caveat]:
             what="Shared judging",
             text=f"{plural(shared, 'episode')} of {len(attempts)} were judged in one process with the tests; such verdicts are weaker evidence.",
         )
+    by_script = sum(attempt.isolation == "verifier" and bool(attempt.turns) for attempt in attempts)
+    if by_script:
+        yield Caveat(
+            what="Judged by the task's own script",
+            text=f"{plural(by_script, 'episode')} of {len(attempts)} were judged by a script of the task that may run the candidate beside its tests; such verdicts are weaker evidence.",
+        )
     unprotected = sum(attempt.isolation == "process" and bool(attempt.turns) for attempt in attempts)
     if unprotected:
         yield Caveat(

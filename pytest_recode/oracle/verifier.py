@@ -1,0 +1,247 @@
+"""Judging by a task's own verifier: a script that looks at the candidate's files in a fresh sandbox and writes a reward.
+
+Runs on the host; `inside/workspace/script_runner.py` is the other end. The script may import the candidate, or start it as the same user, so
+it can be fooled by it: verdicts say `isolation: verifier`. What a candidate cannot do is prepare the sandbox beyond its files, reach
+another grading, or read the hidden tests before it is judged.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pytest_recode.faults import GraderError, SandboxError
+from pytest_recode.inside.wire import frames
+from pytest_recode.inside.workspace.image_files import UNPACK_SECONDS
+from pytest_recode.oracle import reward_files
+from pytest_recode.oracle.programs import TASK_SCRIPT
+from pytest_recode.oracle.switchboard import launch, not_if_stopped_since
+from pytest_recode.sandboxes import Connection, Sandbox
+from pytest_recode.task import REMOVED, Environment, Files, Limits, Parts, Task, Verifier, covers, removed_files
+from pytest_recode.verdict import Case, Outcome, Verdict, legible
+
+ISOLATION = "verifier"
+_LOGS = "/logs"
+_ANSWER_LIMIT = 64 << 20
+_MARGIN = 60.0  # for the files on their way
+_KILLED = re.compile(r"\[killed: ([^\]\n]{1,80})\]\s*\Z")
+_MOST_SHOWN = 2000
+
+
+class _ScriptRefused(Exception):
+    """The script could not be started, or an answer not be put there."""
+
+
+def judge_verifier(task: Task, parts: Parts, targets: Files, sandbox: Sandbox, *, seed: int) -> Verdict:
+    """Run the task's verifier over `targets`, in a sandbox with the image's own files and nothing else of the agent's.
+
+    Raises `GraderError` if the verifier ends by itself without a reward that counts, `SandboxError` where the sandbox fails. A verifier that
+    exceeds its time limit, or that is ended by a signal, is a failed case: its own code does neither over the files that the reference left.
+    """
+    verifier = _verifier(task)
+    answer = {path: data for path, data in targets.items() if path != REMOVED and covers(task.targets, path)}
+    done = _run(
+        sandbox,
+        verifier.environment or task.environment,
+        task.limits,
+        places=(verifier.tests, _LOGS) if verifier.uploads else (_LOGS,),
+        seconds=task.limits.test_seconds,
+        files=answer,
+        removed=[path for path in removed_files(targets) if covers(task.targets, path)],
+        put={verifier.tests: dict(parts.tests)} if verifier.uploads else {},
+        directories=[verifier.logs],
+        argv=["/bin/sh", "-c", 'exec "$0"', f"{verifier.tests}/{verifier.script}"],
+        cwd=verifier.cwd,
+        env=dict(verifier.variables),
+        logs=verifier.logs,
+        targets=[],
+    )
+    return _verdict(task, verifier, done["ended"], done["logs"], seed)
+
+
+def solved_files(task: Task, parts: Parts, sandbox: Sandbox) -> Files:
+    """The targets that the task's solution leaves, which is run in a sandbox as an agent has it.
+
+    Raises `GraderError` if it cannot be run or exceeds the time limit of an episode.
+    """
+    verifier = _verifier(task)
+    if verifier.solve not in parts.reference:
+        raise GraderError(f"{task.id} has no {verifier.solve}, so nothing shows that it can be solved")
+    done = _run(
+        sandbox,
+        task.environment,
+        task.limits,
+        places=(verifier.solution, _LOGS),
+        seconds=task.limits.episode_seconds,
+        files={},
+        removed=[],
+        put={verifier.solution: dict(parts.reference)},
+        directories=[verifier.logs],
+        argv=["/bin/sh", "-c", 'exec "$0"', f"{verifier.solution}/{verifier.solve}"],
+        cwd="",
+        env=dict(verifier.solve_variables),
+        logs="",
+        targets=list(task.targets),
+    )
+    ended = done["ended"]
+    if ended["timed_out"]:
+        raise GraderError(
+            f"the solution of {task.id} did not end within {task.limits.episode_seconds:g} s{_said(ended)}"
+        )
+    files = dict(done["answer"]["files"])
+    if removed := done["answer"]["removed"]:
+        files[REMOVED] = "\n".join(removed).encode("utf-8", "surrogateescape")
+    return files
+
+
+def check_verifier(task: Task, sandbox: Sandbox) -> None:
+    """Check that a sandbox for the verifier can be started, before an agent works on the task. Raises as `judge_verifier` does."""
+    verifier = _verifier(task)
+    if verifier.environment is not None:
+        sandbox.ready(verifier.environment)
+        image_files(verifier.environment, task.limits, sandbox)
+
+
+def with_image_files(task: Task, parts: Parts, sandbox: Sandbox) -> Parts:
+    """`parts` with the texts that the image has in its working directory as the repository; unchanged for other tasks.
+
+    Files that are large are not among them: an agent finds them in its workspace. Builds or pulls the image if necessary.
+    """
+    if not task.environment.workdir:
+        return parts
+    return replace(parts, repo=image_files(task.environment, task.limits, sandbox))
+
+
+_known: dict[tuple[str, str, Environment], Files] = {}
+"""The files of each image that this process has asked for, by host, sandbox and environment."""
+
+
+def image_files(environment: Environment, limits: Limits, sandbox: Sandbox) -> Files:
+    key = (sandbox.host, sandbox.name, environment)
+    if key not in _known:
+        sandbox.ready(environment)
+        answer = _exchange(sandbox, environment, limits, (), {"op": "files"}, 0.0)
+        _known[key] = {path: data for path, data in answer["files"].items() if type(data) is bytes}
+    return _known[key]
+
+
+def _verifier(task: Task) -> Verifier:
+    if task.oracle.verifier is None:
+        raise GraderError(
+            f"task {task.id} of the format {task.format!r} is judged by a verifier, and has none: its format must give it one"
+        )
+    return task.oracle.verifier
+
+
+def _run(
+    sandbox: Sandbox,
+    environment: Environment,
+    limits: Limits,
+    *,
+    places: tuple[str, ...],
+    seconds: float,
+    **request: Any,
+) -> Mapping[str, Any]:
+    start = time.monotonic()
+    try:
+        done = _exchange(sandbox, environment, limits, places, {"op": "run", "seconds": seconds, **request}, seconds)
+    except _ScriptRefused as refused:
+        raise GraderError(f"{request['argv'][-1]} cannot be run: {refused}") from None
+    if done["ended"]["timed_out"]:
+        not_if_stopped_since(start)
+    return done
+
+
+def _exchange(
+    sandbox: Sandbox,
+    environment: Environment,
+    limits: Limits,
+    places: tuple[str, ...],
+    request: Mapping[str, Any],
+    seconds: float,
+) -> Mapping[str, Any]:
+    """One request to a program of its own. Raises `_ScriptRefused` and `SandboxError`."""
+    program = replace(TASK_SCRIPT, places=places)
+    connection = launch(sandbox, program, replace(environment, preload=()), limits)
+    deadline = time.monotonic() + seconds + UNPACK_SECONDS + _MARGIN
+    try:
+        frames.send_message(connection, dict(request), deadline)
+        answer = frames.receive_message(connection, _ANSWER_LIMIT, deadline)
+    except (ConnectionError, EOFError, TimeoutError, frames.WireError) as error:
+        raise SandboxError(f"the sandbox of a task's script did not answer: {_how(connection) or error}") from None
+    finally:
+        connection.kill()
+    if isinstance(refused := answer.get("refused"), str):
+        raise _ScriptRefused(legible(refused))
+    value = answer.get("ok")
+    if not isinstance(value, dict):
+        raise SandboxError("the sandbox of a task's script gave an answer of an unknown kind")
+    return value
+
+
+def _how(connection: Connection) -> str:
+    return connection.kill()
+
+
+def _verdict(task: Task, verifier: Verifier, ended: Mapping[str, Any], logs: Files, seed: int) -> Verdict:
+    output = _said(ended)
+    seconds = float(ended["seconds"])
+    if ended["timed_out"]:
+        text = f"{verifier.script} did not end within {task.limits.test_seconds:g} s{output}"
+        return _of_cases([_case(False, "timeout", text, seconds)], seed, seconds)
+    try:
+        values = reward_files.rewards_of(logs)
+    except reward_files.NoRewardError as error:
+        killed = _KILLED.search(ended["output"].decode("utf-8", "replace"))
+        if killed or ended["status"] < 0:
+            how = killed[1] if killed else f"a signal ({-ended['status']})"
+            return _of_cases(
+                [_case(False, "died", f"{verifier.script} was ended by {how}{output}", seconds)], seed, seconds
+            )
+        raise GraderError(
+            f"{verifier.script} of {task.id} {error}, and ended with status {ended['status']}: no verdict{output}"
+        ) from None
+    solved = reward_files.reaches(values, verifier.threshold)
+    named = reward_files.cases_of(logs)
+    cases = [_of_named(case) for case in named if case.passed or not solved]
+    if all(case.passed for case in named) != solved or not named:
+        cases.append(_case(solved, "", f"{_listed(values)}; {verifier.threshold:g} solves the task{output}", seconds))
+    return replace(
+        _of_cases(cases, seed, seconds),
+        scores=values,
+        tampering=tuple(filter(None, [reward_files.contradiction(logs)])),
+    )
+
+
+def _of_cases(cases: Sequence[Case], seed: int, seconds: float) -> Verdict:
+    return Verdict(cases=tuple(cases), seed=seed, seconds=seconds, isolation=ISOLATION)
+
+
+def _of_named(case: reward_files.NamedCase) -> Case:
+    outcome = Outcome.PASSED if case.passed else Outcome.FAILED
+    return Case(id=case.name, interface=case.name, outcome=outcome, message=case.message)
+
+
+def _case(passed: bool, kind: str, message: str, seconds: float) -> Case:
+    outcome = Outcome.PASSED if passed else Outcome.FAILED
+    return Case(
+        id=reward_files.REWARD,
+        interface=reward_files.REWARD,
+        outcome=outcome,
+        kind=kind,
+        message=message,
+        seconds=seconds,
+    )
+
+
+def _listed(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:g}" for name, value in values.items())
+
+
+def _said(ended: Mapping[str, Any]) -> str:
+    """The last lines of a script's output, below what is said of it."""
+    text = legible(ended["output"].decode("utf-8", "replace")).strip()
+    return f"\n{text[-_MOST_SHOWN:]}" if text else ""
