@@ -13,6 +13,7 @@ from pytest_recode.formats.algotune.known_solvers import methods_named
 from pytest_recode.formats.format_conformance import check_format
 from pytest_recode.task import Task, brief
 from tests.formats.algotune_benchmark import BY_LIBRARY, benchmark
+from tests.messages import assert_message
 
 
 @pytest.fixture
@@ -69,6 +70,15 @@ def test_an_agent_sees_the_task_and_no_published_solver(tasks: Path) -> None:
     assert "accumulate" not in text
     assert "Return all sums of the first values" in seen.instruction
     assert "n = 50" in seen.instruction
+
+
+def test_a_task_whose_problems_cannot_be_sent_is_an_error_of_one_line(tasks: Path) -> None:
+    directory = (tasks / "suffix_sums").rename(tasks / "matrix_exponential_sparse")
+    (directory / "suffix_sums.py").rename(directory / "matrix_exponential_sparse.py")
+    fault = loaded(tasks, directory.name).fault
+    assert_message(
+        fault, str(directory / "description.txt"), "sparse matrices of scipy", "-k 'not matrix_exponential_sparse'"
+    )
 
 
 def test_what_a_published_solver_uses_is_said_by_name() -> None:
