@@ -147,7 +147,7 @@ def test_an_answer_that_comes_after_the_time_is_up_is_not_missed(
     script.chmod(0o755)
 
     def answer(request: Request) -> str:
-        if request.number == 0:
+        if request.number == 1:
             time.sleep(LIMIT + 1)  # longer than the turn may last
         return DONE
 
@@ -158,7 +158,7 @@ def test_an_answer_that_comes_after_the_time_is_up_is_not_missed(
     result.assert_outcomes(failed=1)
     (record,) = results()
     assert [turn.get("stopped") for turn in record["turns"]] == ["time", None]
-    first, second = (request.body["messages"] for request in server.requests)
+    first, _, second = (request.body["messages"] for request in server.requests)
     assert f"Turns: 2 at most. A turn ends at the latest after 100 of your answers or {LIMIT} s" in first[0]["content"]
     assert next(message["content"] for message in second) == first[0]["content"]
     assert "its time was up" in second[-1]["content"]
@@ -219,14 +219,23 @@ import json, os, pathlib, sys, urllib.request
 session = pathlib.Path(os.environ["CLAUDE_CONFIG_DIR"], "projects", "session.json")
 session.parent.mkdir(exist_ok=True)
 messages = json.loads(session.read_text()) if session.exists() else []
-messages.append({"role": "user", "content": sys.stdin.read()})
-session.write_text(json.dumps(messages))
-request = urllib.request.Request(
-    os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages",
-    json.dumps({"model": "any", "max_tokens": 99, "messages": messages}).encode(),
-    {"x-api-key": os.environ["ANTHROPIC_AUTH_TOKEN"], "content-type": "application/json"},
-)
-print(urllib.request.urlopen(request).read().decode())
+first = not messages
+
+
+def ask(prompt):
+    messages.append({"role": "user", "content": prompt})
+    session.write_text(json.dumps(messages))
+    request = urllib.request.Request(
+        os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages",
+        json.dumps({"model": "any", "max_tokens": 99, "messages": messages}).encode(),
+        {"x-api-key": os.environ["ANTHROPIC_AUTH_TOKEN"], "content-type": "application/json"},
+    )
+    messages.append({"role": "assistant", "content": json.load(urllib.request.urlopen(request))["content"]})
+
+
+ask(sys.stdin.read())
+if first:
+    ask("Go on.")
 """
 
 

@@ -18,6 +18,7 @@ from pytest_recode.export.exported_episodes import read
 from pytest_recode.export.target import ExportedEpisode, file_name
 from pytest_recode.export.targets import TARGETS, target
 from pytest_recode.faults import UserError
+from pytest_recode.records.row_filter import RowFilter
 from pytest_recode.render.html.withheld import Without
 from tests.export.collector import Collector
 from tests.export.conftest import records, rewrite, transcript
@@ -75,7 +76,7 @@ def test_an_export_keeps_one_episode_in_memory(played: Path, tmp_path: Path, nam
 
 
 def test_records_that_are_rewritten_during_an_export_are_one_line(project: Path) -> None:
-    selection = read([project / "run"], (), Without())
+    selection = read([project / "run"], RowFilter(), Without())
     next(selection.episodes)
     rewrite(project / "run/results.jsonl", [*reversed(records(project / "run").values())])
     with pytest.raises(UserError) as raised:

@@ -40,7 +40,7 @@ def test_the_models_of_readme_and_docs_are_live() -> None:
         (path.name, name)
         for path, line in commands
         if not _OWN.search(line)
-        for name in re.findall(r"--[\w-]*model=([a-z][\w./-]*\w)", line)
+        for name in re.findall(r"--[\w-]+model=([a-z][\w./-]*\w)", line)
     }
     assert len(named) > 20
     for page, name in sorted(named):

@@ -46,7 +46,7 @@ def test_an_unknown_marker(bare: Sandbox) -> None:
 def test_an_unknown_fixture(sandbox: Sandbox) -> None:
     message = (
         "/tasks/t/tests: test_m.py::test_f asks for the fixture `nonesuch`, which does not exist: "
-        "correct the name (there are candidate, reference, rng, and those of pytest), or define the fixture in the hidden tests"
+        "correct the name (there are candidate, reference, rng, score, and those of pytest), or define the fixture in the hidden tests"
     )
     assert fault(sandbox, f"{ONE.replace('test_f', 'test_e')}\ndef test_f(nonesuch): ...\n") == message
     used = "import pytest\n@pytest.fixture\ndef mine(nonesuch): ...\ndef test_f(candidate, mine): ...\n"
