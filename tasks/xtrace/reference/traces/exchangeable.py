@@ -67,7 +67,10 @@ def xnystrace(operator: Operator, vectors: np.ndarray, *, normalise: bool = True
 
 def _triangular(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The inverse of the lower Cholesky factor, and the diagonal of the inverse matrix."""
-    factor = np.linalg.cholesky(matrix)  # its LinAlgError is a ValueError
+    try:
+        factor = np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError as error:  # a ValueError only in newer versions
+        raise ValueError("the inner products are not positive definite") from error
     half = solve_triangular(factor, np.eye(len(matrix)), lower=True)
     return half, np.sum(half**2, axis=0)
 
