@@ -8,8 +8,6 @@ from pytest_recode.task import Files
 CANDIDATE = program("candidate", "candidate.candidate_server")
 GRADER = program("grader", "separate_grader.main")
 
-TASK_SCRIPT = program("task-script", "workspace.script_runner", persistent=True)
-
 
 def import_roots(files: Files) -> list[str]:
     """The directories to put on `sys.path` for a repository: its root, and `src` where that is not a package itself."""

@@ -17,13 +17,14 @@ from pytest_recode.faults import GraderError, SandboxError
 from pytest_recode.inside.wire import frames
 from pytest_recode.inside.workspace.image_files import UNPACK_SECONDS
 from pytest_recode.oracle import reward_files
-from pytest_recode.oracle.programs import TASK_SCRIPT
 from pytest_recode.oracle.switchboard import launch, not_if_stopped_since
 from pytest_recode.sandboxes import Connection, Sandbox
+from pytest_recode.sandboxes.shipping import program
 from pytest_recode.task import REMOVED, Environment, Files, Limits, Parts, Task, Verifier, covers, removed_files
 from pytest_recode.verdict import Case, Outcome, Verdict, legible
 
 ISOLATION = "verifier"
+_TASK_SCRIPT = program("task-script", "workspace.script_runner", persistent=True)
 _LOGS = "/logs"
 _ANSWER_LIMIT = 64 << 20
 _MARGIN = 60.0  # for the files on their way
@@ -164,8 +165,7 @@ def _exchange(
     seconds: float,
 ) -> Mapping[str, Any]:
     """One request to a program of its own. Raises `_ScriptRefused` and `SandboxError`."""
-    program = replace(TASK_SCRIPT, places=places)
-    connection = launch(sandbox, program, replace(environment, preload=()), limits)
+    connection = launch(sandbox, replace(_TASK_SCRIPT, places=places), replace(environment, preload=()), limits)
     deadline = time.monotonic() + seconds + UNPACK_SECONDS + _MARGIN
     try:
         frames.send_message(connection, dict(request), deadline)
