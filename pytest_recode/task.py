@@ -50,8 +50,8 @@ class Environment:
 
     `name`: the benchmark's name for it, which --recode-env maps to an interpreter or an image of this machine. `workdir`: an absolute
     path in the image; the workspace of an agent has this path, and begins with the files that the image has there. `variables`: names and
-    values of environment variables. Only sandboxes that use images know the two. `network`: the network that the task asks for, "" for none:
-    no sandbox has one.
+    values of environment variables. `root`: whether programs run as root, who can become other users and has no other power over the machine.
+    Only sandboxes that use images know the three. `network`: the network that the task asks for, "" for none: no sandbox has one.
     """
 
     name: str = ""
@@ -62,6 +62,7 @@ class Environment:
     preload: tuple[str, ...] = ()
     workdir: str = ""
     variables: tuple[tuple[str, str], ...] = ()
+    root: bool = False
     network: str = ""
 
 
@@ -101,7 +102,7 @@ class Verifier:
     relative to them. `logs`: the directory in which the script writes its reward; `logs_of_solution`: another that a solution may use.
     `threshold`: the least reward that solves the task. `variables`: the script's own environment variables, `solve_variables` the solution's.
     `environment`: that of the script if it is not the task's. `cwd`: the script's working directory. `uploads`: whether the hidden tests are
-    put there, or are in the image of `environment` already.
+    put there, or are in the image of `environment` already. `memory_mb`: the memory of the script's sandbox, if it is not the task's.
     """
 
     tests: str
@@ -115,6 +116,7 @@ class Verifier:
     solve_variables: tuple[tuple[str, str], ...] = ()
     environment: Environment | None = None
     uploads: bool = True
+    memory_mb: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,7 +47,7 @@ def judge_verifier(task: Task, parts: Parts, targets: Files, sandbox: Sandbox, *
     done = _run(
         sandbox,
         verifier.environment or task.environment,
-        task.limits,
+        replace(task.limits, memory_mb=verifier.memory_mb or task.limits.memory_mb),
         places=(verifier.tests, _LOGS) if verifier.uploads else (_LOGS,),
         seconds=task.limits.test_seconds,
         files=answer,

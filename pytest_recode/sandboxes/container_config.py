@@ -46,7 +46,8 @@ _HIDDEN = (
 )
 _HIDDEN_OF_SYS = ("/sys/firmware", "/sys/devices/virtual/powercap")
 _UID = 65534
-_NOBODY = f"{_UID}:{_UID}"
+_ROOT = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETPCAP", "SETUID")
+"""Capabilities of root where a task's own script judges as root: it can keep processes apart by users, and no more."""
 _OWN_MB = 64  # for the first process of a container
 _OWN_PIDS = 8
 
@@ -63,6 +64,7 @@ class ContainerKind:
     pids: int
     workdir: str = ""  # as in `Environment`
     variables: tuple[tuple[str, str], ...] = ()
+    root: bool = False
 
     @property
     def work(self) -> str:
@@ -73,6 +75,7 @@ class ContainerKind:
 def config(docker: Any, kind: ContainerKind, run: str) -> dict[str, Any]:
     from docker.types import LogConfig, Ulimit
 
+    uid = 0 if kind.root else _UID
     memory = f"{kind.memory_mb + kind.disk_mb + _OWN_MB}m"  # the files in a tmpfs count as memory
     file_size = kind.disk_mb << 20
     # `most_files` in inside/runtime/monitor.py: each uses a kilobyte of kernel memory
@@ -81,6 +84,7 @@ def config(docker: Any, kind: ContainerKind, run: str) -> dict[str, Any]:
         network_mode="none",
         read_only=True,
         cap_drop=["ALL"],
+        cap_add=[*_ROOT] if kind.root else [],
         security_opt=["no-new-privileges"],
         mem_limit=memory,
         memswap_limit=memory,
@@ -93,7 +97,7 @@ def config(docker: Any, kind: ContainerKind, run: str) -> dict[str, Any]:
             "/dev/shm": f"rw,noexec,nosuid,nodev,mode=1777,size={min(64, kind.disk_mb)}m,nr_inodes={inodes}",
             **dict.fromkeys(
                 (*filter(None, [kind.workdir]), *kind.key.places),
-                f"rw,exec,nosuid,nodev,mode=755,uid={_UID},gid={_UID},size={kind.disk_mb}m,nr_inodes={inodes}",
+                f"rw,exec,nosuid,nodev,mode=755,uid={uid},gid={uid},size={kind.disk_mb}m,nr_inodes={inodes}",
             ),
         },
         ulimits=[
@@ -111,7 +115,7 @@ def config(docker: Any, kind: ContainerKind, run: str) -> dict[str, Any]:
         image=kind.image,
         command=[],
         entrypoint=["python3", "-s", "-B", "-c", source("runtime.bootstrap")],
-        user=_NOBODY,
+        user=f"{uid}:{uid}",
         hostname="sandbox",
         working_dir="/tmp",
         environment={**FIXED, **dict(kind.variables), "HOME": "/tmp/home"},

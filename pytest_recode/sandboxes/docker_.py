@@ -67,6 +67,7 @@ class Docker:
             pids=limits.pids,
             workdir=environment.workdir,
             variables=environment.variables,
+            root=environment.root,
         )
         try:
             container = self._next(kind).take()

@@ -69,7 +69,10 @@ def image_for(client: Any, environment: Environment, base: str) -> str:
     """
     if environment.dockerfile is not None:
         folder = environment.dockerfile.parent
-        files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in _context(folder)}
+        files = {
+            path.relative_to(folder).as_posix(): path.read_bytes()
+            for path in _context(folder, whole=bool(environment.workdir))
+        }
         own = _built(client, "task", files, environment.dockerfile.name, str(environment.dockerfile))
         if environment.workdir:
             return _with_workdir(client, own, str(environment.dockerfile), environment.workdir)
@@ -118,14 +121,19 @@ def has_image(client: Any, name: str) -> bool:
     return True
 
 
-def _context(folder: Path) -> Iterator[Path]:
-    """The files of a build context, without the hidden parts of tasks in `folder`. Raises `UserError` for symbolic links."""
+def _context(folder: Path, *, whole: bool) -> Iterator[Path]:
+    """The files of a build context. Raises `UserError` for symbolic links.
+
+    `whole`: all of them, for a task that names a directory of the image: its folders are contexts and nothing else, and a `reference` in
+    one is no answer. Else without the hidden parts of tasks in `folder`.
+    """
     for path in sorted(folder.rglob("*")):
         if path.is_symlink():  # it may point to any file of this machine
             raise UserError(
                 f"{path}: is a symbolic link to {path.readlink()}, in a folder that Docker builds an image from; replace it with a copy of its target"
             )
-        if path.is_file() and not any(_hides(above, path) for above in path.parents if above.is_relative_to(folder)):
+        above = () if whole else [each for each in path.parents if each.is_relative_to(folder)]
+        if path.is_file() and not any(_hides(each, path) for each in above):
             yield path
 
 

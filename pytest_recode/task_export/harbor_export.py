@@ -141,6 +141,7 @@ def _config(task: Task, fingerprint: str) -> str:
         "verifier": {
             "timeout_sec": 2 * limits.grading_seconds + _START_SECONDS,
             "environment_mode": "separate",
+            "user": "root",  # so that the answer's code can run as another user
         },
         "verifier.environment": {
             "network_mode": "no-network",

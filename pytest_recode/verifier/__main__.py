@@ -67,7 +67,7 @@ def _check_place() -> None:
         )
     if os.geteuid() != 0:
         raise UserError(
-            "the verifier must run as root, so that the answer's code can run as another user: leave out [verifier] user"
+            "the verifier must run as root, so that the answer's code can run as another user: keep [verifier] user at root"
         )
     if fault := problem():
         raise UserError(f"the answer's code cannot be kept apart from its judge: {fault}")

@@ -6,6 +6,7 @@ other place of the container can be written by everybody, and that tests and res
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -22,10 +23,15 @@ def close(secret: Sequence[Path]) -> None:
     Only for a container that exists for this one answer: programs of other users may not work in it any more.
     """
     for path in secret:
-        path.chmod(stat.S_IRWXU)
+        if stat.S_IMODE(path.stat().st_mode) & ~stat.S_IRWXU:
+            path.chmod(stat.S_IRWXU)
     for place in ("/", *_within("/dev")):
         for path in _open_to_all(place):
-            path.chmod(stat.S_IMODE(path.lstat().st_mode) & ~stat.S_IWOTH)
+            try:
+                path.chmod(stat.S_IMODE(path.lstat().st_mode) & ~stat.S_IWOTH)
+            except OSError as error:
+                if error.errno != errno.EROFS:  # nobody can write to a file system that is read-only
+                    raise
 
 
 def _within(place: str) -> list[str]:

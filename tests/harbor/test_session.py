@@ -1,12 +1,32 @@
-"""Sessions over Harbor tasks end before anything is spent if they cannot be played as asked."""
+"""Sessions over Harbor tasks: what is refused before anything is spent, what is recorded, and tasks that this project exports."""
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
-from pytest_recode.sandboxes import SandboxContext, bubblewrap
-from tests.harbor.scene import lay_out
+from pytest_recode.formats.directory import FORMAT
+from pytest_recode.sandboxes import SandboxContext, bubblewrap, docker_
+from pytest_recode.task_export import harbor_export, writing
+from tests.harbor.scene import CONFIG, lay_out
 from tests.messages import assert_line
+from tests.projects import make_task
+from tests.sandboxes.conftest import IMAGE, unavailable
+
+PLAIN = ("-p", "no:cacheprovider", "--recode-sandbox=docker")
+
+
+def need_docker() -> None:
+    if not IMAGE or docker_.KIND.check(SandboxContext(run="harbor-session", python="")):
+        unavailable("RECODE_TEST_IMAGE names no docker image with Python and pytest")
+
+
+def records(pytester: pytest.Pytester) -> dict[str, dict[str, Any]]:
+    """The records of a run with --recode-out=out, by agent."""
+    lines = (pytester.path / "out/results.jsonl").read_text("utf-8").splitlines()
+    return {record["agent"]: record for record in map(json.loads, lines)}
 
 
 def test_a_sandbox_that_runs_no_images_is_refused(pytester: pytest.Pytester) -> None:
@@ -24,3 +44,42 @@ def test_a_directory_beside_another_tool_s_task_toml_has_its_ordinary_tests(pyte
     (pytester.path / "other/tests/test_ordinary.py").write_text("def test_one():\n    pass\n")
     result = pytester.runpytest_subprocess("other", "-p", "no:cacheprovider")
     result.assert_outcomes(passed=1)
+
+
+@pytest.mark.slow
+def test_a_task_that_asks_for_a_network_runs_without_it_only_if_told_to(pytester: pytest.Pytester) -> None:
+    need_docker()
+    lay_out(pytester.path / "online", {"task.toml": CONFIG.replace("no-network", "public")})
+    options = (*PLAIN, "--recode-agent=reference", "--recode-out=out")
+    refused = pytester.runpytest_subprocess("online", *options)
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    assert_line(refused.stderr.str() + refused.stdout.str(), "public", "online", "--recode-without-network")
+    assert not (pytester.path / "out").exists()
+    played = pytester.runpytest_subprocess("online", *options, "--recode-without-network")
+    played.assert_outcomes(passed=1)
+    record = records(pytester)["reference"]
+    assert record["settings"]["without_network"] is True
+    assert (record["outcome"], record["facts"]["agent_network"]) == ("solved", "public")
+
+
+@pytest.mark.slow
+def test_an_exported_task_runs_in_place_and_its_own_verifier_names_the_cases(pytester: pytest.Pytester) -> None:
+    need_docker()
+    make_task(pytester.path, "one")
+    [task] = FORMAT.load(pytester.path / "tasks/one/task.yaml")
+    files = harbor_export.files(task, task.load(), harbor_export.base_image(task, IMAGE))
+    writing.write(pytester.path / "exported/one", files)
+    agents = ("--recode-agent=noop", "--recode-agent=reference")
+    result = pytester.runpytest_subprocess("exported", *PLAIN, *agents, "--recode-turns=1", "--recode-out=out")
+    result.assert_outcomes(passed=1, failed=1)
+    played = records(pytester)
+    outcomes = {
+        agent: (record["outcome"], [(case["id"], case["outcome"]) for case in record["turns"][0]["cases"]])
+        for agent, record in played.items()
+    }
+    ids = [case for case, _ in outcomes["reference"][1]]
+    assert len(ids) > 1
+    assert all(case.startswith("test_") and ".py::" in case for case in ids)
+    assert outcomes["reference"] == ("solved", [(case, "passed") for case in ids])
+    assert outcomes["noop"] == ("unsolved", [(case, "failed") for case in ids])
+    assert {record["isolation"] for record in played.values()} == {"verifier"}

@@ -93,6 +93,23 @@ def test_a_verifier_of_its_own_gets_the_artifacts_alone(tmp_path: Path) -> None:
     assert verifier.environment is not None
     assert (verifier.uploads, verifier.cwd, verifier.environment.workdir) == (False, "/judge/room", "/app")
     assert task.facts["targets"] == "declared"
+    assert (verifier.environment.root, verifier.memory_mb) == (False, None)
+
+
+def test_a_verifier_is_root_only_in_an_image_of_its_own(tmp_path: Path) -> None:
+    asked = config("timeout_sec = 20", 'timeout_sec = 20\nuser = "root"')
+    shared = task_of(tmp_path / "shared", asked).oracle.verifier
+    assert shared is not None
+    assert shared.environment is None
+    separate = (
+        'artifacts = ["/app/double.py"]\n' + str(asked["task.toml"]) + "[verifier.environment]\nmemory_mb = 900\n"
+    )
+    task = task_of(tmp_path / "separate", {"task.toml": separate, "tests/Dockerfile": "FROM x\nCOPY . /tests\n"})
+    verifier = task.oracle.verifier
+    assert verifier is not None
+    assert verifier.environment is not None
+    assert (verifier.environment.root, task.environment.root) == (True, False)
+    assert (verifier.memory_mb, task.limits.memory_mb) == (900, 512)
 
 
 def test_earlier_schemas_are_read(tmp_path: Path) -> None:

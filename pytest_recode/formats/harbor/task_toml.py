@@ -22,6 +22,7 @@ from pytest_recode.task import WHOLE, Environment, Limits, Oracle, Parts, Task, 
 
 MOST_DISK, DISK, MEMORY = 4096, 1024, 4096  # MiB
 PIDS = 512
+_ROOT = ("root", "0", 0)
 MOST_COMMAND_SECONDS = 600.0
 _LARGEST = 1 << 20
 _WORDS = re.compile(r"[^\w.-]+")
@@ -151,6 +152,7 @@ def _verifier(root: Path, config: TaskConfig, environment: Environment) -> Verif
             dockerfile=None if own.image else dockerfile,
             workdir=environment.workdir,
             variables=own.variables,
+            root=config.users.get("verifier") in _ROOT,
         )
     elif own is not None and own.variables:
         judged_in = Environment(
@@ -170,6 +172,7 @@ def _verifier(root: Path, config: TaskConfig, environment: Environment) -> Verif
         solve_variables=config.solution_variables,
         environment=judged_in,
         uploads=uploads,
+        memory_mb=own.memory_mb if own is not None else None,
     )
 
 
