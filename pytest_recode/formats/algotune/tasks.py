@@ -73,7 +73,9 @@ def claims(manifest: Path) -> bool:
 
 
 def load(manifest: Path) -> tuple[Task, ...]:
-    """The task of a directory. Raises `UserError` if its size is unknown or one of its files cannot be read."""
+    """The task of a directory; none if it is no task's. Raises `UserError` if its size is unknown or one of its files cannot be read."""
+    if not claims(manifest):
+        return ()
     directory = manifest.absolute().parent
     name, root = directory.name, directory.parent.parent
     refuse_links(directory.parent, f"{name}/{MANIFEST}", f"{name}/{name}.py")
