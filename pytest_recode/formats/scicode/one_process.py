@@ -75,10 +75,15 @@ def updated(value: Any, after: Any) -> Any:
     return value if isinstance(value, Function) or callable(value) else after
 
 
+def allclose(value: Any, target: Any, **tolerance: Any) -> bool:
+    """`numpy.allclose`, but false where one side is empty and the other is not: numpy finds nothing that differs then, as `[]` is broadcast."""
+    return bool(np.allclose(value, target, **tolerance)) and (np.size(value) == 0) == (np.size(target) == 0)
+
+
 def close(value: Any, target: Any, *, equivalent: Any, **tolerance: Any) -> None:
-    """Assert `numpy.allclose`. If it is false or fails, `equivalent`, pytest_recode.testing.assert_equivalent, says how the values differ."""
+    """Assert `allclose`. If it is false or fails, `equivalent`, pytest_recode.testing.assert_equivalent, says how the values differ."""
     try:
-        if np.allclose(value, target, **tolerance):
+        if allclose(value, target, **tolerance):
             return
         value, target = np.asarray(value), np.asarray(target)
     except (TypeError, ValueError):  # of other shapes or types
@@ -98,6 +103,6 @@ def same(own: Any, target: Any) -> Any:
     if isinstance(own, (bool, str)):
         return own == target
     try:
-        return np.allclose(own, target)
+        return allclose(own, target)
     except ValueError:
         return own == target

@@ -23,6 +23,9 @@ from pytest_recode.task import Files
 MODULE = "solution"
 SUPPORT = "one_process.py"
 _TARGET = "target"
+_ALLCLOSE = "np.allclose"
+_OWN = "_recode_"
+"""Begins the names that are added among the statements of a test, so that they are none of its own."""
 _COMPARISONS = "scicode.compare.cmp"
 """The benchmark's own module, in which `one_process.py` has the function that tests import."""
 
@@ -75,10 +78,12 @@ def _test_file(problem: ScicodeProblem, step: ProblemStep, *, shared: bool) -> s
     known = [each.name for each in problem.steps[: problem.steps.index(step) + 1]]
     tests = read_tests(step)
     lines = [
-        "from copy import deepcopy",
+        f"from copy import deepcopy as {_OWN}deepcopy",
         "import pytest",
-        "from pytest_recode.testing import assert_equivalent, call_and_return_arguments",
-        f"from {Path(SUPPORT).stem} import both, close, cmp_tuple_or_list",
+        "from pytest_recode.testing import call_and_return_arguments",
+        f"from pytest_recode.testing import assert_equivalent as {_OWN}equivalent",
+        f"from {Path(SUPPORT).stem} import both, cmp_tuple_or_list",
+        f"from {Path(SUPPORT).stem} import allclose as {_OWN}allclose, close as {_OWN}close",
         *problem.imports.split("\n"),
         "",
         f'pytestmark = pytest.mark.interface("{MODULE}.{step.name}")',
@@ -89,10 +94,10 @@ def _test_file(problem: ScicodeProblem, step: ProblemStep, *, shared: bool) -> s
             "",
             "",
             f"def {name}({'' if shared else 'candidate, '}reference):",
-            f"    def statements({', '.join([*used, 'targets'])}):",
-            "        found = []",
+            f"    def statements({', '.join([*used, f'{_OWN}targets'])}):",
+            f"        {_OWN}found = []",
             textwrap.indent("\n".join(statements(case)), " " * 8),
-            "        return found",
+            f"        return {_OWN}found",
             "",
             *([f"    import {MODULE} as module", ""] if shared else []),
             f"    both(statements, {used!r}, reference.{MODULE}, {_candidate(step, shared=shared)})",
@@ -119,24 +124,34 @@ def statements(case: Sequence[StepTest]) -> Iterator[str]:
     """The statements of tests that run one after another."""
     count = 0
     for test in case:
-        yield from map(ast.unparse, test.body)
+        yield from map(_with_own_allclose, test.body)
         if test.comparison is None:
             continue
-        targets = [f"targets[{count + number}]" for number in range(len(test.targets))]
+        targets = [f"{_OWN}targets[{count + number}]" for number in range(len(test.targets))]
         count += len(targets)
-        yield "if targets is None:"
+        yield f"if {_OWN}targets is None:"
         # A copy: what a later call changes in place may be this value
-        yield f"    found += [{', '.join(f'deepcopy({ast.unparse(own)})' for own in test.targets)}]"
+        yield f"    {_OWN}found += [{', '.join(f'{_OWN}deepcopy({_with_own_allclose(own)})' for own in test.targets)}]"
         yield "else:"
         yield textwrap.indent(_comparison(_with_targets(test.comparison, iter(targets))), "    ")
 
 
 def _comparison(assertion: ast.Assert) -> str:
     """The assertion, or for one call of `numpy.allclose`, the same by a function that also says how the values differ."""
-    if not isinstance(assertion.test, ast.Call) or ast.unparse(assertion.test.func) != "np.allclose":
-        return ast.unparse(assertion)
-    call = ast.Call(func=ast.Name("close", ast.Load()), args=assertion.test.args, keywords=assertion.test.keywords)
-    return f"{ast.unparse(call)[:-1]}, equivalent=assert_equivalent)"
+    if not isinstance(assertion.test, ast.Call) or ast.unparse(assertion.test.func) != _ALLCLOSE:
+        return _with_own_allclose(assertion)
+    call = ast.Call(
+        func=ast.Name(f"{_OWN}close", ast.Load()), args=assertion.test.args, keywords=assertion.test.keywords
+    )
+    return f"{_with_own_allclose(call)[:-1]}, equivalent={_OWN}equivalent)"
+
+
+def _with_own_allclose(tree: ast.AST) -> str:
+    """The code, with the function of `one_process.py` for each call of `numpy.allclose`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == _ALLCLOSE:
+            node.func = ast.Name(f"{_OWN}allclose", ast.Load())
+    return ast.unparse(tree)
 
 
 def _candidate(step: ProblemStep, *, shared: bool) -> str:
