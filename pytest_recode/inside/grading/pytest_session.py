@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from . import equivalence, unmodified
+from . import copied, equivalence, unmodified
 
 _ARGUMENTS = [
     *("-p", "no:cacheprovider", "-p", "no:debugging", "-p", "no:doctest", "-p", "no:faulthandler", "-p", "no:junitxml"),
@@ -62,6 +62,7 @@ def _offer_testing(equivalent: Equivalent) -> None:
     module.assert_equivalent = equivalent  # type: ignore[attr-defined]
     module.assert_unmodified = unmodified.unmodified_by(equivalent)  # type: ignore[attr-defined]
     module.call_and_return_arguments = unmodified.call_and_return_arguments  # type: ignore[attr-defined]
+    module.copy_as_sent = copied.copy_as_sent  # type: ignore[attr-defined]
     sys.modules["pytest_recode"], sys.modules["pytest_recode.testing"] = package, module
 
 
