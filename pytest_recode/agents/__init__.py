@@ -172,6 +172,7 @@ class AgentKind:
     `defaults`: settings that are others with this agent, by the names of the fields of Settings; what the user gave wins.
     `concurrent`: several episodes in threads of one process may use it at the same time (--recode-in-flight).
     `program`: the program that plays, inside the workspace's sandbox, for an agent of others. Its model calls go through the run's gateway.
+    `needs_targets`: it writes the files that a task names, so a task whose answer is whatever changes in its directory is refused.
     `fixes`: settings that it has whatever the user gave, such as `ONE_STEP`; an option of one on the command line is an error.
     `check`: called once for each run in the controlling process, before money is spent; raises `UserError` if the agent cannot play, such as
     for a package that is not installed.
@@ -182,6 +183,7 @@ class AgentKind:
     needs_model: bool = True
     needs_reference: bool = False
     needs_person: bool = False
+    needs_targets: bool = False
     offline: bool = False
     concurrent: bool = False
     program: ProgramNeeds | None = None

@@ -236,4 +236,4 @@ def make(context: AgentContext) -> Person:
     return Person(context=context, terminal=context.terminal)
 
 
-KIND = AgentKind(make=make, needs_model=False, needs_person=True, fixes=ONE_STEP)
+KIND = AgentKind(make=make, needs_model=False, needs_person=True, needs_targets=True, fixes=ONE_STEP)

@@ -292,4 +292,4 @@ def make(context: AgentContext) -> Agent:
     )
 
 
-KIND = AgentKind(make=make, concurrent=True, defaults=DEFAULTS)
+KIND = AgentKind(make=make, concurrent=True, needs_targets=True, defaults=DEFAULTS)

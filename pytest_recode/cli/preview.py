@@ -81,6 +81,7 @@ def _preview(arguments: argparse.Namespace) -> str:
     grades = asked in ("--answer", "--mutant")
     _check(arguments, asked, grades=grades)
     task, task_format = _task(arguments.task)
+    _check_gradable(arguments, task)
     if grades:
         text = _answer(arguments, task)
     elif arguments.mutants:
@@ -141,6 +142,7 @@ def _prompt(task: Task, task_format: Format, agent: str, protocol: str) -> str:
     from pytest_recode.models.chat_format import chat_request
     from pytest_recode.render.task_preview import PromptView, prompt_text
     from pytest_recode.settings import Settings, as_played, for_format
+    from pytest_recode.task import WHOLE
 
     agents = Installed("agents")
     if agent not in agents or not agents[agent].needs_model:
@@ -151,6 +153,10 @@ def _prompt(task: Task, task_format: Format, agent: str, protocol: str) -> str:
     kind, parts = agents[agent], task.load()
     defaults = for_format(Settings(agents=(agent,)), {**kind.defaults, **task_format.defaults})
     settings = as_played(replace(defaults, **kind.fixes))
+    if kind.needs_targets and WHOLE in task.targets:
+        raise UserError(
+            f"--agent={agent}: writes the files that a task names, and {task.id} names none; choose another agent"
+        )
     prompts = {
         name: first_prompt(task, parts, kind, settings, native_tools=name == "tools") for name in ("text", "tools")
     }
@@ -167,6 +173,7 @@ def _prompt(task: Task, task_format: Format, agent: str, protocol: str) -> str:
             f" (--protocol={other} prints the other prompt)."
             if choice
             else "Protocol: text, the only one of this agent.",
+            *_image_note(task),
             f"No model was called. Tokens are an estimate, {CHARACTERS} characters each: each provider counts its own.",
         ),
         rows=[(part.name, part.characters, part.tokens) for part in prompt.parts],
@@ -174,6 +181,30 @@ def _prompt(task: Task, task_format: Format, agent: str, protocol: str) -> str:
         tools=[json.dumps(tool, ensure_ascii=False) for tool in request.tools],
     )
     return prompt_text(view)
+
+
+def _image_note(task: Task) -> list[str]:
+    """A note on a repository that only an image has."""
+    environment = task.environment
+    if not environment.workdir:
+        return []
+    image = environment.image or f"the image of {environment.dockerfile}"
+    return [
+        f"The repository is what {image} has in {environment.workdir}. No image is started here, so this prompt lists none of its files; in a run it does."
+    ]
+
+
+def _check_gradable(arguments: argparse.Namespace, task: Task) -> None:
+    """Raises `UserError` where a task's own script judges and this command has nothing that it could grade, or change."""
+    from pytest_recode.task import WHOLE
+
+    if task.oracle.verifier is None:
+        return
+    instead = "judge it with pytest --recode-validate, or play it with --recode-agent=reference"
+    if arguments.mutants or arguments.mutant is not None:
+        raise UserError(f"{task.id}: has no mutants, because a script makes its reference: {instead}")
+    if arguments.answer is not None and WHOLE in task.targets:
+        raise UserError(f"{task.id}: names no targets that an answer could contain: {instead}")
 
 
 def _answer(arguments: argparse.Namespace, task: Task) -> str:

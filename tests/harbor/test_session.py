@@ -13,8 +13,8 @@ from pytest_recode.formats.directory import FORMAT
 from pytest_recode.sandboxes import SandboxContext, bubblewrap, docker_
 from pytest_recode.task_export import harbor_export, writing
 from tests.harbor.scene import CONFIG, lay_out
-from tests.messages import assert_line
-from tests.projects import make_task
+from tests.messages import assert_line, assert_message
+from tests.projects import Command, make_task
 from tests.sandboxes.conftest import IMAGE, unavailable
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/how-to/export-tasks-to-harbor.md"
@@ -40,6 +40,42 @@ def test_a_sandbox_that_runs_no_images_is_refused(pytester: pytest.Pytester) -> 
     refused = pytester.runpytest_subprocess("offline", *options)
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
     assert_line(refused.stderr.str() + refused.stdout.str(), "offline", "--recode-sandbox=docker")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "subject"),
+    [
+        (("--recode-model=sim/expert",), "sim/expert"),
+        (("--recode-model=sim/expert", "--recode-agent=recode-h"), "--recode-agent=recode-h"),
+        (("--recode-agent=person",), "--recode-agent=person"),
+        (("--recode-model=sim/expert", "-n1"), "sim/expert"),
+    ],
+)
+def test_who_writes_targets_is_refused_where_none_are_named(
+    pytester: pytest.Pytester, options: tuple[str, ...], subject: str
+) -> None:
+    lay_out(pytester.path / "double")
+    out = ("--recode-sandbox=process", "--recode-out=out", "-p", "no:cacheprovider")
+    refused = pytester.runpytest_subprocess("double", *out, *options)
+    assert refused.ret != pytest.ExitCode.OK
+    errors = [line for line in refused.stderr.lines if line.startswith("ERROR: ")] or refused.outlines
+    assert_line("\n".join(errors), subject, "double", "--recode-agent=", "-k")
+    assert not (pytester.path / "out").exists()
+
+
+@pytest.mark.slow
+def test_a_preview_says_where_the_files_are_and_what_it_cannot_grade(command: Command, tmp_path: Path) -> None:
+    lay_out(tmp_path / "double")
+    prompt = command(tmp_path, "preview", "double", "--no-pager")
+    assert prompt.returncode == 0, prompt.stderr
+    assert_line(prompt.stdout, "The repository is what the image of", "environment/Dockerfile", "/app", "in a run")
+    for option in ("--mutants", "--answer=double/solution", "--mutant=1"):
+        refused = command(tmp_path, "preview", "double", option, "--no-pager")
+        assert refused.returncode == 2
+        assert_message(refused.stderr, "double", "--recode-validate", "--recode-agent=reference")
+    none = command(tmp_path, "preview", "double", "--agent=recode-h", "--no-pager")
+    assert_message(none.stderr, "recode-h", "double", "choose another agent")
 
 
 def test_a_directory_beside_another_tool_s_task_toml_has_its_ordinary_tests(pytester: pytest.Pytester) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pytest_recode.plugin.collection.task_lists import TaskList
     from pytest_recode.settings import Settings
-    from pytest_recode.task import Environment
+    from pytest_recode.task import Environment, Task
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,6 +31,17 @@ class CollectedTasks:
     """The node ids of the selected items."""
     environments: Mapping[Environment, Sequence[str]] = field(default_factory=dict)
     """The environments of the tasks of these items, with the ids of the tasks."""
+    scripted: Sequence[Task] = ()
+    """Those of these tasks that a script of their own judges."""
+
+    def select(self, tasks: Iterable[Task]) -> None:
+        """Note the tasks of the selected items; one may come several times."""
+        selected = {task.id: task for task in tasks}
+        environments: dict[Environment, list[str]] = {}
+        for task in selected.values():
+            environments.setdefault(task.environment, []).append(task.id)
+        self.environments = {environment: tuple(ids) for environment, ids in environments.items()}
+        self.scripted = tuple(task for task in selected.values() if task.oracle.verifier is not None)
 
     @property
     def settings(self) -> list[Settings]:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pytest_recode.plugin.run.session import Run
     from pytest_recode.records.episode_error import ErrorRecord
     from pytest_recode.records.record import Record
-    from pytest_recode.task import Environment
 
 LOG = logging.getLogger("pytest_recode")
 _ENDING = 30.0
@@ -199,11 +198,7 @@ class Reporter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        environments: dict[Environment, dict[str, None]] = {}
-        for item in session.items:
-            if isinstance(item, RecodeItem):
-                environments.setdefault(item.task.environment, {})[item.task.id] = None
-        self.run.collected.environments = {environment: tuple(tasks) for environment, tasks in environments.items()}
+        self.run.collected.select(item.task for item in session.items if isinstance(item, RecodeItem))
         if distributed.speaks(self.run.config) and (line := summary.same_answers(self.run, session.items)):
             warn(self.run.config, line, __file__, 0)
 

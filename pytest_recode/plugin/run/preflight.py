@@ -137,6 +137,10 @@ def _prepare(run: Run) -> None:
             directory.check_content(run.out, resume=run.settings.resume)
         interpreter(run.settings.python)
         _check_agents(run)
+        if run.collected.scripted and not run.settings.validate:
+            from pytest_recode.plugin.run import scripted_tasks
+
+            scripted_tasks.check(run)
         if run.settings.feedback_from == "person":
             terminal.check(
                 run.config, "--recode-feedback-from=person", "answer by files with --recode-feedback-from=files"

@@ -7,7 +7,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from pytest_recode.plugin import options
 
 if TYPE_CHECKING:
     from pytest_recode.plugin.run.session import Run
-    from pytest_recode.task import Environment, Task
+    from pytest_recode.task import Task
 
 TASK_ITEM = re.compile(r"(::|/)(episode|replay|validate)\[")
 """The controller collects nothing itself: it knows items by their ids."""
@@ -132,7 +132,7 @@ def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None
         run.collected.ids = frozenset(nodeids)
         first = not run.collected.by_format
         tasks = list(_tasks(run, nodeids))
-        run.collected.environments = _environments(run, tasks)  # fills in the rest of `collected`
+        run.collected.select(_placed(run, tasks))  # fills in the rest of `collected`
         if elsewhere:
             other_hosts.compare_tasks(node, (task for _, task in tasks))
         from pytest_recode.plugin.run import preflight
@@ -170,15 +170,13 @@ def stop(config: pytest.Config, reason: str) -> bool:
     return True
 
 
-def _environments(run: Run, tasks: Iterable[tuple[Path, Task]]) -> dict[Environment, list[str]]:
-    """The environments of these tasks, with the tasks' ids."""
+def _placed(run: Run, tasks: Iterable[tuple[Path, Task]]) -> Iterator[Task]:
+    """The tasks with the environments that this run has for them."""
     from pytest_recode.plugin.run.environments import placed
 
-    environments: dict[Environment, list[str]] = {}
     for path, task in tasks:
-        environments.setdefault(placed(task.environment, run.settings.environments), []).append(task.id)
         run.collected.tasks[task.id] = path
-    return environments
+        yield replace(task, environment=placed(task.environment, run.settings.environments))
 
 
 def _tasks(run: Run, ids: Sequence[str]) -> Iterator[tuple[Path, Task]]:
