@@ -213,7 +213,7 @@ def run_payload(
     `base`: bytes that were mapped before, which do not count for the program.
     """
     report = above(report)
-    group = group.counting_kills(above)
+    group = group.counting_kills(above) if limits.persistent else control_group.NONE  # only for trusted programs
     try:
         wire_on_3_and_4(reader, writer, report, *group.files())
         signal.signal(signal.SIGINT, signal.default_int_handler)
