@@ -189,7 +189,7 @@ def test_a_command_that_cannot_be_started_leaves_no_open_file(bench: Bench) -> N
 FILLING = {
     "files": "for n in range(8): open(str(n), 'wb').write(b'x' * (8 << 20))",
     "deleted files": "files = [tempfile.TemporaryFile() for _ in range(8)]\nfor file in files: file.write(b'x' * (8 << 20)); file.flush()",
-    "nested directories": "for n in range(80): os.mkdir('d'); os.chdir('d')",
+    "a file far below": "for n in range(3000): os.mkdir('d'); os.chdir('d')\nfor n in range(8): open(str(n), 'wb').write(b'x' * (8 << 20))",
 }
 
 
