@@ -48,14 +48,15 @@ def test_a_link_to_a_task_is_its_users(tmp_path: Path) -> None:
     assert FORMAT.load(tmp_path / "alias" / written.name)[0].load().instruction
 
 
-def test_the_folder_of_an_image_holds_no_link(tmp_path: Path) -> None:
+@pytest.mark.parametrize("whole", [False, True])
+def test_the_folder_of_an_image_holds_no_link(tmp_path: Path, whole: bool) -> None:
     (tmp_path / "Dockerfile").write_text("FROM x\n")
-    assert list(_context(tmp_path)) == [tmp_path / "Dockerfile"]
+    assert list(_context(tmp_path, whole=whole)) == [tmp_path / "Dockerfile"]
     (tmp_path / "keys").symlink_to(Path.home())
     with pytest.raises(
         UserError, match=f"keys: is a symbolic link to {Path.home()}, in a folder that Docker builds an image from"
     ):
-        list(_context(tmp_path))
+        list(_context(tmp_path, whole=whole))
 
 
 def test_only_links_that_lead_out_are_refused_where_benchmarks_hold_others(tmp_path: Path) -> None:

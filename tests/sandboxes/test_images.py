@@ -137,9 +137,7 @@ def test_an_image_that_is_not_there(daemon: Any) -> None:
     name = "127.0.0.1:1/recode/no-such-image:1"
     with pytest.raises(UserError) as caught:
         image_for(daemon, Environment(image=name), IMAGE)
-    assert_message(
-        str(caught.value), f"environment.image: {name}", "not be pulled", "build it", "correct environment.image"
-    )
+    assert_message(str(caught.value), f"environment.image: {name}", "not be pulled", "build it", "correct the name")
 
 
 def test_an_image_of_the_run_that_is_not_there() -> None:
