@@ -47,7 +47,7 @@ your solver on five problems.
 - One `Solver()` solves many problems. What its `__init__` takes is not measured, nor are its first two calls.
 - A solution is plain data: numbers, texts, lists, tuples, dicts and numpy arrays, as the reference returns it.
 - A call may take at most ten times as long as the reference's.
-- The speed-up is the harmonic mean, over {timed} problems, of the seconds of the reference by yours. You are done when it is 1.1 or more. The reference \
+- The speed-up is the harmonic mean, over {timed} problems, of the seconds of the reference by yours. You are done when it is 1.1 or more, and the lower bound of its interval above 1. The reference \
 and you solve each problem once, one after the other, on one machine.
 - `solver.py` is the only file that is taken over.
 
