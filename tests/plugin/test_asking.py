@@ -50,7 +50,7 @@ def ring():
         pipe.read()
     rings.set()
     if wanted:
-        set_timer(signal.ITIMER_REAL, 0.001)
+        set_timer(signal.ITIMER_REAL, 0.3)
 
 
 signal.setitimer = held
@@ -173,7 +173,7 @@ def about_to_wait(file, how):
             place = os.readlink(f"/proc/self/fd/{file if isinstance(file, int) else file.fileno()}")
             if "/first-turns/" in place:
                 rings.set()
-                set_timer(signal.ITIMER_REAL, 0.001)
+                set_timer(signal.ITIMER_REAL, 0.3)
     return flock(file, how)
 
 
