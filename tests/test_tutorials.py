@@ -118,7 +118,7 @@ def test_comparing_two_agents(tmp_path: Path, quick_python: tuple[str, ...]) -> 
     assert all(row.split()[:4] in [line[:4] for line in table] for row in rows)
     assert "agent one-shot / recode; steps 1 / 3" in pairs
     assert "L0, with paper, one-shot" in one_pair
-    assert calls.startswith("Calls of models")
+    assert "\nCalls of models" in calls
     assert (place / "agents.html").stat().st_size > 100_000
     for listing, agent in ((by_name, "one-shot"), (by_mark, "recode")):
         assert set(re.findall(r"episode\[(.*?)-sim/", listing)) == {agent}
