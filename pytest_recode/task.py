@@ -99,7 +99,7 @@ class Verifier:
     """A script of a task that looks at the candidate's files and writes a reward.
 
     `tests` and `solution`: where the hidden tests and the solution are put, absolute paths; `script` and `solve`: the program to run,
-    relative to them. `logs`: the directory in which the script writes its reward; `logs_of_solution`: another that a solution may use.
+    relative to them. `logs`: the directory in which the script writes its reward.
     `threshold`: the least reward that solves the task. `variables`: the script's own environment variables, `solve_variables` the solution's.
     `environment`: that of the script if it is not the task's. `cwd`: the script's working directory. `uploads`: whether the hidden tests are
     put there, or are in the image of `environment` already. `memory_mb`: the memory of the script's sandbox, if it is not the task's.

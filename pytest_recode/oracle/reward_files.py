@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
+from pytest_recode.harbor_layout import REWARD, REWARD_JSON, REWARD_TEXT
 from pytest_recode.task import Files
 from pytest_recode.verdict import legible
 
-REWARD = "reward"
-TEXT_FILE, JSON_FILE = "reward.txt", "reward.json"
 MOST_CASES = 2000
 _MOST_NAME = 200
 
@@ -37,24 +36,24 @@ class NamedCase:
 
 def rewards_of(logs: Files) -> dict[str, float]:
     """The rewards by name. Raises `NoRewardError` where Harbor gives a trial no reward: none, an empty file, or anything but finite numbers."""
-    if JSON_FILE in logs:
-        return _of_json(logs[JSON_FILE])
-    if TEXT_FILE in logs:
-        return {REWARD: _of_text(logs[TEXT_FILE])}
-    raise NoRewardError(f"wrote neither {TEXT_FILE} nor {JSON_FILE}")
+    if REWARD_JSON in logs:
+        return _of_json(logs[REWARD_JSON])
+    if REWARD_TEXT in logs:
+        return {REWARD: _of_text(logs[REWARD_TEXT])}
+    raise NoRewardError(f"wrote neither {REWARD_TEXT} nor {REWARD_JSON}")
 
 
 def contradiction(logs: Files) -> str:
     """How `reward.json` and `reward.txt` disagree, if both are there; "" if they do not. A verifier has no reason to write two values."""
     try:
-        first, second = _of_json(logs[JSON_FILE]), _of_text(logs[TEXT_FILE])
+        first, second = _of_json(logs[REWARD_JSON]), _of_text(logs[REWARD_TEXT])
     except (KeyError, NoRewardError):
         return ""
     value = first.get(REWARD, next(iter(first.values())) if len(first) == 1 else second)
     return (
         ""
         if value == second
-        else f"{JSON_FILE} says {value:g} and {TEXT_FILE} {second:g}: one of them was not written by the verifier"
+        else f"{REWARD_JSON} says {value:g} and {REWARD_TEXT} {second:g}: one of them was not written by the verifier"
     )
 
 
@@ -69,25 +68,25 @@ def cases_of(logs: Files) -> tuple[NamedCase, ...]:
     readers = [(".json", _of_ctrf), (".xml", _of_junit)]
     for suffix, read in readers:
         for path in sorted(logs):
-            if path.endswith(suffix) and path != JSON_FILE and (found := _unique(read(logs[path]))):
+            if path.endswith(suffix) and path != REWARD_JSON and (found := _unique(read(logs[path]))):
                 return found
     return ()
 
 
 def _of_json(data: bytes) -> dict[str, float]:
     if not data:
-        raise NoRewardError(f"wrote an empty {JSON_FILE}")
+        raise NoRewardError(f"wrote an empty {REWARD_JSON}")
     try:
         values = json.loads(data)
     except (ValueError, RecursionError):
-        raise NoRewardError(f"wrote a {JSON_FILE} that is not JSON") from None
+        raise NoRewardError(f"wrote a {REWARD_JSON} that is not JSON") from None
     if not isinstance(values, dict) or not values:
-        raise NoRewardError(f"wrote a {JSON_FILE} that is no object with rewards")
+        raise NoRewardError(f"wrote a {REWARD_JSON} that is no object with rewards")
     for name, value in values.items():
         if not isinstance(value, int | float):
-            raise NoRewardError(f"wrote a reward that is no number in {JSON_FILE}: {legible(str(name))[:_MOST_NAME]}")
+            raise NoRewardError(f"wrote a reward that is no number in {REWARD_JSON}: {legible(str(name))[:_MOST_NAME]}")
         if not math.isfinite(_float(value)):
-            raise NoRewardError(f"wrote a reward that is not finite in {JSON_FILE}: {legible(name)[:_MOST_NAME]}")
+            raise NoRewardError(f"wrote a reward that is not finite in {REWARD_JSON}: {legible(name)[:_MOST_NAME]}")
     return {legible(name, keep="")[:_MOST_NAME]: float(value) for name, value in values.items()}
 
 
@@ -100,13 +99,13 @@ def _float(value: float) -> float:
 
 def _of_text(data: bytes) -> float:
     if not data:
-        raise NoRewardError(f"wrote an empty {TEXT_FILE}")
+        raise NoRewardError(f"wrote an empty {REWARD_TEXT}")
     try:
         value = float(data.decode())
     except ValueError:  # also for what is not UTF-8
-        raise NoRewardError(f"wrote a {TEXT_FILE} that is no number") from None
+        raise NoRewardError(f"wrote a {REWARD_TEXT} that is no number") from None
     if not math.isfinite(value):
-        raise NoRewardError(f"wrote a reward that is not finite in {TEXT_FILE}")
+        raise NoRewardError(f"wrote a reward that is not finite in {REWARD_TEXT}")
     return value
 
 

@@ -7,18 +7,18 @@ another grading, or read the hidden tests before it is judged.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from pytest_recode.faults import GraderError, SandboxError
+from pytest_recode.harbor_layout import REWARD
 from pytest_recode.inside.wire import frames
 from pytest_recode.inside.workspace.image_files import UNPACK_SECONDS
 from pytest_recode.oracle import reward_files
 from pytest_recode.oracle.switchboard import launch, not_if_stopped_since
-from pytest_recode.sandboxes import Connection, Sandbox
+from pytest_recode.sandboxes import Sandbox
 from pytest_recode.sandboxes.shipping import program
 from pytest_recode.task import REMOVED, Environment, Files, Limits, Parts, Task, Verifier, covers, removed_files
 from pytest_recode.verdict import Case, Outcome, Verdict, legible
@@ -28,7 +28,6 @@ _TASK_SCRIPT = program("task-script", "workspace.script_runner", persistent=True
 _LOGS = "/logs"
 _ANSWER_LIMIT = 64 << 20
 _MARGIN = 60.0  # for the files on their way
-_KILLED = re.compile(r"\[killed: ([^\]\n]{1,80})\]\s*\Z")
 _MOST_SHOWN = 2000
 
 
@@ -171,7 +170,7 @@ def _exchange(
         frames.send_message(connection, dict(request), deadline)
         answer = frames.receive_message(connection, _ANSWER_LIMIT, deadline)
     except (ConnectionError, EOFError, TimeoutError, frames.WireError) as error:
-        raise SandboxError(f"the sandbox of a task's script did not answer: {_how(connection) or error}") from None
+        raise SandboxError(f"the sandbox of a task's script did not answer: {connection.kill() or error}") from None
     finally:
         connection.kill()
     if isinstance(refused := answer.get("refused"), str):
@@ -180,10 +179,6 @@ def _exchange(
     if not isinstance(value, dict):
         raise SandboxError("the sandbox of a task's script gave an answer of an unknown kind")
     return value
-
-
-def _how(connection: Connection) -> str:
-    return connection.kill()
 
 
 def _verdict(task: Task, verifier: Verifier, ended: Mapping[str, Any], logs: Files, seed: int) -> Verdict:
@@ -195,9 +190,8 @@ def _verdict(task: Task, verifier: Verifier, ended: Mapping[str, Any], logs: Fil
     try:
         values = reward_files.rewards_of(logs)
     except reward_files.NoRewardError as error:
-        killed = _KILLED.search(ended["output"].decode("utf-8", "replace"))
-        if killed or ended["status"] < 0:
-            how = killed[1] if killed else f"a signal ({-ended['status']})"
+        if ended["killed"] or ended["status"] < 0:
+            how = ended["killed"] or f"a signal ({-ended['status']})"
             return _of_cases(
                 [_case(False, "died", f"{verifier.script} was ended by {how}{output}", seconds)], seed, seconds
             )
@@ -228,8 +222,8 @@ def _of_named(case: reward_files.NamedCase) -> Case:
 def _case(passed: bool, kind: str, message: str, seconds: float) -> Case:
     outcome = Outcome.PASSED if passed else Outcome.FAILED
     return Case(
-        id=reward_files.REWARD,
-        interface=reward_files.REWARD,
+        id=REWARD,
+        interface=REWARD,
         outcome=outcome,
         kind=kind,
         message=message,
