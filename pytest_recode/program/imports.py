@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 from importlib.util import resolve_name
 
 from pytest_recode.program.interfaces import module_of
 
 _ROOT = "root"
+
+
+def absolute_imports(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """The dotted names of the modules that these nodes import, in their order, without relative imports."""
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
 
 
 def package_of(file: str) -> str:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from pytest_recode.faults import UserError
 from pytest_recode.formats.document import text_of
+from pytest_recode.program.imports import absolute_imports
+from pytest_recode.program.source import tree_of
 
 SUMMARY = Path("reports", "agent_summary.json")
 LARGEST = 4 * 1024 * 1024
@@ -91,23 +93,16 @@ def fastest_solver(root: Path, task: str, imports: frozenset[str]) -> KnownSolve
 
 def imported(code: str) -> frozenset[str] | None:
     """The top-level modules that a program imports; None if it is no Python."""
-    try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError):
-        return None
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names.add(node.module.partition(".")[0])
-    return frozenset(names)
+    tree = tree_of(code)
+    return None if tree is None else frozenset(name.partition(".")[0] for name in absolute_imports(ast.walk(tree)))
 
 
 def methods_named(code: str) -> tuple[str, ...]:
     """What a solver imports from libraries, as dotted names, in the order of the file: what its method is called."""
     names: dict[str, None] = {}
-    tree = ast.parse(code)
+    tree = tree_of(code)
+    if tree is None:
+        return ()
     aliases: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -59,8 +59,10 @@ The benchmark's description of the task:
 
 SPARSE = frozenset(
     {
-        *("matrix_exponential_sparse", "sparse_eigenvectors_complex"),
-        *("sparse_lowest_eigenvalues_posdef", "sparse_lowest_eigenvectors_posdef"),
+        "matrix_exponential_sparse",
+        "sparse_eigenvectors_complex",
+        "sparse_lowest_eigenvalues_posdef",
+        "sparse_lowest_eigenvectors_posdef",
     }
 )
 """The tasks whose problems are no plain data, of all 154 (commit 9e27099)."""
@@ -106,9 +108,7 @@ def load(manifest: Path) -> tuple[Task, ...]:
             "size": size,
             "known_solver": known.model if known else None,
             "known_speed_up": known.speed_up if known else None,
-            "published": {
-                f"{model}": speed_up for model, speed_up in sorted(published_speed_ups(root).get(name, {}).items())
-            },
+            "published": dict(sorted(published_speed_ups(root).get(name, {}).items())),
         },
     )
     return (task,)

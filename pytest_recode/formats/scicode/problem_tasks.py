@@ -5,7 +5,6 @@ A problem is a Task with a function for each step, and each step is a Task in wh
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -16,6 +15,7 @@ from pytest_recode.faults import UserError
 from pytest_recode.formats import Format, unreadable
 from pytest_recode.formats.scicode.problem_lines import ProblemStep, ScicodeProblem, WrongLine, problems
 from pytest_recode.formats.scicode.step_tests import MODULE, judged_shared, test_files, without_target
+from pytest_recode.program.imports import absolute_imports
 from pytest_recode.program.source import tree_of
 from pytest_recode.task import Environment, Limits, Oracle, Paper, Parts, Slot, Task
 
@@ -117,13 +117,7 @@ def _task(
 def _packages(imports: str) -> tuple[str, ...]:
     """The modules of import statements, without those of the standard library."""
     tree = tree_of(imports.encode())
-    names = [
-        name
-        for node in (tree.body if tree else ())
-        for name in (
-            [alias.name for alias in node.names] if isinstance(node, ast.Import) else [getattr(node, "module", "")]
-        )
-    ]
+    names = absolute_imports(tree.body if tree else ())
     return tuple(dict.fromkeys(name for name in names if name.partition(".")[0] not in sys.stdlib_module_names))
 
 
