@@ -80,12 +80,12 @@ def refusal(task: Task) -> str:
 def files(task: Task, parts: Parts, image: BaseImage) -> dict[str, bytes]:
     """All files of the directory, by path. Equal tasks have equal files. Raises `UserError`."""
     fingerprint = digest(parts)
-    agents = brief(task, parts)
+    shown = brief(task, parts)
     installs = "" if image.complete else _install(pins(task.environment.requirements))
     mark = f"# {task.canary}\n" if task.canary else ""
     texts = {
         CONFIG: mark + _config(task, fingerprint),
-        INSTRUCTION: _instruction(agents),
+        INSTRUCTION: _instruction(shown),
         f"{ENVIRONMENT}/{DOCKERFILE}": f"{mark}FROM {image.name}\n{installs}COPY app {WORK}\nWORKDIR {WORK}\n",
         f"{SOLUTION}/{SOLVE_SCRIPT}": _solve(task, mark),
         f"{TESTS}/{DOCKERFILE}": (
@@ -100,7 +100,7 @@ def files(task: Task, parts: Parts, image: BaseImage) -> dict[str, bytes]:
     }
     contents: dict[str, bytes] = {path: text.encode() for path, text in texts.items()}
     below: dict[str, Mapping[str, bytes]] = {
-        f"{ENVIRONMENT}/app": {**agents.repo, **brief_files(agents)},
+        f"{ENVIRONMENT}/app": {**shown.repo, **brief_files(shown)},
         f"{SOLUTION}/{_TARGETS}": {path: data for path, data in parts.reference.items() if path in task.targets},
         f"{TESTS}/{_STORED}": stored_task.stored(task, parts, fingerprint=fingerprint),
         f"{TESTS}/{_JUDGE}": carried_modules(),
@@ -160,14 +160,14 @@ def _table(name: str, values: Mapping[str, Any]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _instruction(agents: Brief) -> str:
-    targets = " and ".join(f"`{WORK}/{path}`" for path in agents.targets)
-    several = len(agents.targets) > 1
-    texts = brief_files(agents)
+def _instruction(shown: Brief) -> str:
+    targets = " and ".join(f"`{WORK}/{path}`" for path in shown.targets)
+    several = len(shown.targets) > 1
+    texts = brief_files(shown)
     paper = f", and the paper is `{WORK}/{PAPER_FILE}`" if PAPER_FILE in texts else ""
     again = f" This text is also `{WORK}/{INSTRUCTION_FILE}`." if INSTRUCTION_FILE in texts else ""
     return (
-        f"{agents.instruction.rstrip()}\n\n## Where to work\n\n"
+        f"{shown.instruction.rstrip()}\n\n## Where to work\n\n"
         f"The repository is in `{WORK}`{paper}.{again} Write {targets}. Only {'these files are' if several else 'this file is'} taken:"
         f" hidden tests call {'them' if several else 'it'} in another container, in the original repository. There is no network.\n"
     )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
 from pytest_recode.faults import UserError
-from pytest_recode.task import Environment, Files, Limits, Parts, Task
+from pytest_recode.task import Environment, Limits, Parts, Task
 
 DESCRIPTION = "task.json"
 PARTS = ("repo", "reference", "tests")
@@ -29,7 +28,7 @@ def stored(task: Task, parts: Parts, *, fingerprint: str) -> dict[str, bytes]:
         "canary": task.canary,
     }
     files = {DESCRIPTION: json.dumps(description, indent=1).encode() + b"\n"}
-    for name, content in _contents(parts).items():
+    for name, content in zip(PARTS, (parts.repo, parts.reference, parts.tests), strict=True):
         files.update({f"{name}/{path}": data for path, data in content.items()})
     return files
 
@@ -57,10 +56,6 @@ def read(place: Path) -> tuple[Task, Parts, str]:
         raise UserError(f"{place}: is no stored task ({error!r}); export the task again") from None
     parts = Parts(instruction="", paper=None, repo=repo, reference=reference, tests=tests)
     return task, parts, fingerprint
-
-
-def _contents(parts: Parts) -> Mapping[str, Files]:
-    return {"repo": parts.repo, "reference": parts.reference, "tests": parts.tests}
 
 
 def _files_below(place: Path) -> dict[str, bytes]:

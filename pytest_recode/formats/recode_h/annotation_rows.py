@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from pytest_recode.faults import UserError
-from pytest_recode.formats.document import data_of, decoded, kind_of
+from pytest_recode.formats.document import decoded, kind_of
 from pytest_recode.formats.files import RELATIVE
+from pytest_recode.formats.json_lines import WrongLine, numbered_lines
 
 LARGEST = 64 * 1024 * 1024
 KEYS = ("index", "repo_dir_name", "target_file_path", "if_test", "init_content", "test_cases")
@@ -35,14 +36,6 @@ class AnnotationRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wrong:
-    """A line that is not a valid row: its name in the report, and its error."""
-
-    name: str
-    fault: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _ManifestLine:
     """A line of the file. `fields` is None if it is not a JSON object; `row` is None if the line has a `fault` or is not to be run."""
 
@@ -52,8 +45,8 @@ class _ManifestLine:
     fault: str = ""
 
 
-def rows(path: Path) -> Iterator[AnnotationRow | Wrong]:
-    """Yield each row with `if_test`, and a Wrong for each line that cannot be read, in the order of the file.
+def rows(path: Path) -> Iterator[AnnotationRow | WrongLine]:
+    """Yield each row with `if_test`, and a WrongLine for each line that cannot be read, in the order of the file.
 
     If several rows have the same index, the first valid one keeps it; invalid rows and rows that are not to be run do not count.
     Raises `UserError` if no line can be read.
@@ -69,19 +62,17 @@ def rows(path: Path) -> Iterator[AnnotationRow | Wrong]:
             taken.setdefault(line.row.index, line.number)
     for line in lines:
         if line.fault:
-            yield Wrong(name=_name(path, line, taken), fault=line.fault)
+            yield WrongLine(name=_name(path, line, taken), fault=line.fault)
         elif line.row is not None and (first := taken[line.row.index]) != line.number:
             why = f"{path}:{line.number}: index {line.row.index} is already used by line {first}; give this row another index"
-            yield Wrong(name=_name(path, line, taken), fault=why)
+            yield WrongLine(name=_name(path, line, taken), fault=why)
         elif line.row is not None:
             yield line.row
 
 
 def _lines(path: Path) -> Iterator[_ManifestLine]:
     """The lines that are not blank."""
-    for number, data in enumerate(data_of(path, most=LARGEST).split(b"\n"), 1):
-        if not data.strip():
-            continue
+    for number, data in numbered_lines(path, most=LARGEST):
         fields = None
         try:
             fields = _object(path, number, decoded(path, data, number))

@@ -14,8 +14,9 @@ from pathlib import Path
 from pytest_recode.faults import UserError
 from pytest_recode.formats import Format, unreadable
 from pytest_recode.formats.document import text_of
+from pytest_recode.formats.json_lines import WrongLine
 from pytest_recode.formats.links import refuse_links_out
-from pytest_recode.formats.recode_h.annotation_rows import AnnotationRow, Wrong, rows
+from pytest_recode.formats.recode_h.annotation_rows import AnnotationRow, rows
 from pytest_recode.formats.recode_h.cases import NamesOfTestFiles, bound, dotted, imported_from_target, interfaces
 from pytest_recode.formats.recode_h.repository import files_of
 from pytest_recode.formats.recode_h.script import SCRIPT, Script, read_script
@@ -47,7 +48,7 @@ def load(path: Path) -> tuple[Task, ...]:
     root = path.parent if path.is_absolute() else path.parent.absolute()
     tasks: list[Task] = []
     for row in rows(path):
-        if isinstance(row, Wrong):
+        if isinstance(row, WrongLine):
             task = unreadable(FORMAT.name, path, row.name, row.fault)
         else:
             try:

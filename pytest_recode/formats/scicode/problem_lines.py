@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import UserError
-from pytest_recode.formats.document import data_of, decoded, kind_of
+from pytest_recode.formats.document import decoded, kind_of
+from pytest_recode.formats.json_lines import WrongLine, numbered_lines
 from pytest_recode.program.source import tree_of
 
 LARGEST = 64 * 1024 * 1024
@@ -50,17 +51,9 @@ class ScicodeProblem:
     steps: tuple[ProblemStep, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrongLine:
-    """A line that is not a valid problem: its name in the report, and its error."""
-
-    name: str
-    fault: str
-
-
 def problems(path: Path) -> Iterator[ScicodeProblem | WrongLine]:
     """Yield the problem of each line that is not blank, in the order of the file. Raises `UserError` if no line can be read."""
-    lines = [line for line in enumerate(data_of(path, most=LARGEST).split(b"\n"), 1) if line[1].strip()]
+    lines = numbered_lines(path, most=LARGEST)
     if not lines:
         raise UserError(f"{path}: is empty; it must contain one line of JSON for each problem")
     problems_read = [_problem_or_fault(path, number, data) for number, data in lines]

@@ -13,7 +13,8 @@ from typing import Any
 
 from pytest_recode.faults import UserError
 from pytest_recode.formats import Format, unreadable
-from pytest_recode.formats.scicode.problem_lines import ProblemStep, ScicodeProblem, WrongLine, problems
+from pytest_recode.formats.json_lines import WrongLine
+from pytest_recode.formats.scicode.problem_lines import ProblemStep, ScicodeProblem, problems
 from pytest_recode.formats.scicode.step_tests import MODULE, judged_shared, test_files, without_target
 from pytest_recode.program.imports import absolute_imports
 from pytest_recode.program.source import tree_of
