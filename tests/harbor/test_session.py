@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import docker.errors  # noqa: F401  now: pytester forgets at its end what a test was the first to import, and the clients that are there would be of another copy
 import pytest
 
 from pytest_recode.formats.directory import FORMAT
