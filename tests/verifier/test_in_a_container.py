@@ -168,10 +168,10 @@ def half(x):
 
 @pytest.mark.slow
 def test_an_answer_reaches_nothing_of_its_judge_and_leaves_nothing(image: str) -> None:
-    left = "/tests/test.sh; echo status $?; ls /proc | grep -c '^[0-9]'"  # the shell, ls and grep
+    left = "/tests/test.sh; echo status $?; set -- /proc/[0-9]*; echo $#"  # the shell alone
     attack = judged(image, {"answer.py": PROBES}, command=left)
     assert attack.rewards == {"reward": 0, "solved": 0, "share": 0.5}, attack.output
-    assert attack.output.splitlines()[-2:] == ["status 0", "3"]
+    assert attack.output.splitlines()[-2:] == ["status 0", "1"]
     [test] = [
         test for test in json.loads(attack.results["ctrf.json"])["results"]["tests"] if test["status"] == "failed"
     ]
