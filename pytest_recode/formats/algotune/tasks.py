@@ -35,6 +35,9 @@ PAPER = Paper(
 TARGET = "solver.py"
 INTERFACES = ("solver.Solver", "solver.Solver.solve")
 MOST_METHODS = 12
+TIMED_INSTANCES = 20
+GOAL = 1.1
+"""The speed-up from which on a solver counts as faster."""
 
 INSTRUCTION = """\
 Write `solver.py` with a class `Solver` that has a method `solve(self, problem)`. It must return a valid solution of each problem, and return it \
@@ -47,7 +50,7 @@ your solver on five problems.
 - One `Solver()` solves many problems. What its `__init__` takes is not measured, nor are its first two calls.
 - A solution is plain data: numbers, texts, lists, tuples, dicts and numpy arrays, as the reference returns it.
 - A call may take at most ten times as long as the reference's.
-- The speed-up is the harmonic mean, over {timed} problems, of the seconds of the reference by yours. You are done when it is 1.1 or more, and the lower bound of its interval above 1. The reference \
+- The speed-up is the harmonic mean, over {timed} problems, of the seconds of the reference by yours. You are done when it is {goal} or more, and the lower bound of its interval above 1. The reference \
 and you solve each problem once, one after the other, on one machine.
 - `solver.py` is the only file that is taken over.
 
@@ -158,7 +161,7 @@ def read_parts(manifest: Path, size: int, known: KnownSolver | None) -> Parts:
     package = f"AlgoTuneTasks/{name}"
     settings = f'"""Of which task, and how large its problems are."""\n\nTASK_NAME = {name!r}\nINSTANCE_SIZE = {size}\n'
     return Parts(
-        instruction=INSTRUCTION.format(name=name, size=size, timed=TIMED_INSTANCES, description=description),
+        instruction=INSTRUCTION.format(name=name, size=size, timed=TIMED_INSTANCES, goal=GOAL, description=description),
         paper=None,
         repo={
             "AlgoTuneTasks/__init__.py": b"",
@@ -169,13 +172,12 @@ def read_parts(manifest: Path, size: int, known: KnownSolver | None) -> Parts:
             "size.py": settings.encode(),
         },
         reference=reference_of(known),
-        tests={"test_speed.py": shipped("test_speed.py")},
+        tests={
+            "test_speed.py": shipped("test_speed.py"),
+            "goal.py": f"TIMED_INSTANCES = {TIMED_INSTANCES}\nGOAL = {GOAL}\n".encode(),
+        },
         feedback=feedback_of(known),
     )
-
-
-TIMED_INSTANCES = 20
-"""As in shipped/test_speed.py.txt."""
 
 
 def feedback_of(known: KnownSolver | None) -> Mapping[str, Mapping[str, str]] | None:
