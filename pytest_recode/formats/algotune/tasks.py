@@ -50,8 +50,9 @@ your solver on five problems.
 - One `Solver()` solves many problems. What its `__init__` takes is not measured, nor are its first two calls.
 - A solution is plain data: numbers, texts, lists, tuples, dicts and numpy arrays, as the reference returns it.
 - A call may take at most ten times as long as the reference's.
-- The speed-up is the harmonic mean, over {timed} problems, of the seconds of the reference by yours. You are done when it is {goal} or more, and the lower bound of its interval above 1. The reference \
-and you solve each problem once, one after the other, on one machine.
+- The speed-up is the harmonic mean, over {timed} problems, of the seconds of the reference by yours. You solve each problem once; the reference solves it \
+before you and after you, on the same machine, and its smaller time counts. You are done when the speed-up is {goal} or more and the lower bound of its \
+interval is above 1.
 - `solver.py` is the only file that is taken over.
 
 The benchmark's description of the task:
