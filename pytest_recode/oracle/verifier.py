@@ -236,6 +236,6 @@ def _listed(values: Mapping[str, float]) -> str:
 
 
 def _said(ended: Mapping[str, Any]) -> str:
-    """The last lines of a script's output, below what is said of it."""
+    """The last lines of a script's output, for the end of a message about it."""
     text = legible(ended["output"].decode("utf-8", "replace")).strip()
     return f"\n{text[-_MOST_SHOWN:]}" if text else ""

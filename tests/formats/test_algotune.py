@@ -1,4 +1,4 @@
-"""AlgoTune's layout: what is a task, what its files are, and what is said of damaged ones."""
+"""AlgoTune's layout: what is a task, what its files are, and the errors of damaged ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SciCode's layout: what is a task, what an agent sees, how tasks are chosen, and what is said of wrong lines."""
+"""SciCode's layout: what is a task, what an agent sees, how tasks are chosen, and the errors of wrong lines."""
 
 from __future__ import annotations
 

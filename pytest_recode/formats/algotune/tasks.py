@@ -182,7 +182,7 @@ def read_parts(manifest: Path, size: int, known: KnownSolver | None) -> Parts:
 
 
 def feedback_of(known: KnownSolver | None) -> Mapping[str, Mapping[str, str]] | None:
-    """What is said about a solver that is valid and slow: what a faster one uses, and its code."""
+    """The feedback on a solver that is valid and slow: what a faster one uses, and its code."""
     if known is None:
         return None
     methods = methods_named(known.code)[:MOST_METHODS]
