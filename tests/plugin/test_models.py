@@ -462,7 +462,7 @@ def test_a_missing_image_of_a_task_is_that_tasks_error(
     [record] = results()
     assert record["error"]["kind"] == "user"
     subject = "environment.image: localhost:1/of-the-task"
-    assert_message(record["error"]["message"], subject, "not be pulled", "build it", "correct environment.image")
+    assert_message(record["error"]["message"], subject, "not be pulled", "build it", "correct the name of the image")
     assert "Traceback" not in words(result)
 
 
