@@ -18,9 +18,7 @@ from pytest_recode.episode.meter import GatewayMeter, Meter
 from pytest_recode.episode.stored_turns import Replay
 from pytest_recode.faults import GraderError, SandboxError, UserError
 from pytest_recode.feedback import test_output
-from pytest_recode.feedback.human_researcher import Ask, by_person
 from pytest_recode.feedback.model_answers import Style
-from pytest_recode.feedback.researcher import researcher
 from pytest_recode.gateway.client import grading_seed
 from pytest_recode.models import (
     Caller,
@@ -36,6 +34,8 @@ from pytest_recode.oracle.verifier import solved_files
 from pytest_recode.records.run_files import LOCAL, RunFiles
 from pytest_recode.records.transcript import Transcript
 from pytest_recode.records.transcript import name as transcript_name
+from pytest_recode.researchers.human_researcher import Ask, by_person
+from pytest_recode.researchers.researcher import researcher
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.settings import Settings
 from pytest_recode.task import Brief, Files, Parts, Task, brief, files_digest

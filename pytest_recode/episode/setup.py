@@ -12,11 +12,11 @@ from typing import Any
 from pytest_recode import VERSION
 from pytest_recode.episode.assembly import Cast, EpisodePlan
 from pytest_recode.faults import UserError
-from pytest_recode.feedback import prompts
 from pytest_recode.models.table import resolve
 from pytest_recode.records import record
 from pytest_recode.records.record import EpisodeFacts
 from pytest_recode.records.setup_record import SettingsRecord
+from pytest_recode.researchers import prompts
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.settings import NOT_COMPARED, OPTIONS, Settings, fixed
 

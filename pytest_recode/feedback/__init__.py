@@ -1,4 +1,4 @@
-"""Feedback: policies choose the level after a failed turn, and a researcher writes the feedback."""
+"""Feedback: policies choose its level after a failed turn, and each level has its text."""
 
 from __future__ import annotations
 

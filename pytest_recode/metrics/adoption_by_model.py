@@ -17,9 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import ModelError, UserError
-from pytest_recode.feedback.json_answers import Key, Record, Records, list_of
 from pytest_recode.feedback.model_answers import CATEGORIES
-from pytest_recode.feedback.prompts import SECTION
 from pytest_recode.metrics.adoption import ANSWERS, Advice, FeedbackPair, advice, read
 from pytest_recode.metrics.attempt import Attempt, Row
 from pytest_recode.models import Message, Model, ModelContext, Usage
@@ -27,6 +25,8 @@ from pytest_recode.records.null_ledger import NullLedger
 from pytest_recode.records.record import usage
 from pytest_recode.records.run_directory import Lines
 from pytest_recode.records.transcript_lines import TurnLine
+from pytest_recode.researchers.json_answers import Key, Record, Records, list_of
+from pytest_recode.researchers.prompts import SECTION
 
 VERSION = "3"
 SEED = 42

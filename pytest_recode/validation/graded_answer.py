@@ -11,8 +11,8 @@ from pytest_recode.episode import Feedback, Move, Turn
 from pytest_recode.feedback.audit import MARK as MARK
 from pytest_recode.feedback.audit import CutPassage, cuts, secrets
 from pytest_recode.feedback.levels import LEVELS
-from pytest_recode.feedback.researcher import drafted, researcher
 from pytest_recode.oracle.judge import judge
+from pytest_recode.researchers.researcher import drafted, researcher
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Verdict

@@ -13,21 +13,21 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.episode import Audit, Feedback, FeedbackItem, Turn
-from pytest_recode.feedback import prompts
 from pytest_recode.feedback.audit import MARK, TEST_NAME, audited, cuts, leaks_of, secrets
 from pytest_recode.feedback.creation import recut
-from pytest_recode.feedback.human_researcher import FeedbackRequest, Words, by_person
 from pytest_recode.feedback.model_answers import WORDS
-from pytest_recode.feedback.researcher import drafted, in_words, researcher
 from pytest_recode.models import Usage
 from pytest_recode.records.checkpoint import Checkpoint
+from pytest_recode.researchers import prompts
+from pytest_recode.researchers.human_researcher import FeedbackRequest, Words, by_person
+from pytest_recode.researchers.researcher import drafted, in_words, researcher
 from pytest_recode.schema.stored_forms import dump, load
 from pytest_recode.task import Beside, Oracle, Parts
 from tests.chat_server import ChatServer, Script, say
 from tests.feedback.honest import HONEST
 from tests.feedback.scene import REFERENCE, STUB, case, parts, task, turn
 from tests.feedback.test_bundled_tasks import TASKS, candidate, failed, read
-from tests.feedback.test_researcher import FAILED, answer, model, record
+from tests.researchers.test_researcher import FAILED, answer, model, record
 
 Serve = Callable[[Script], ChatServer]
 

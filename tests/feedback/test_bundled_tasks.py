@@ -14,12 +14,12 @@ from pytest_recode.feedback.audit import audited, secrets
 from pytest_recode.feedback.leaks import leaked
 from pytest_recode.feedback.levels import LEVELS, corrections
 from pytest_recode.feedback.model_answers import WORDS, words_only
-from pytest_recode.feedback.researcher import derived, from_task
 from pytest_recode.feedback.symptoms import PHRASES, SYMPTOMS
 from pytest_recode.formats.directory import FORMAT
 from pytest_recode.formats.directory.parts import FIELDS
 from pytest_recode.program import source
 from pytest_recode.program.interfaces import file_of, path_within
+from pytest_recode.researchers.researcher import derived, from_task
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict
 from tests.feedback.literals import leaked_literals

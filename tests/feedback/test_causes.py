@@ -15,11 +15,11 @@ from pytest_recode.episode import FeedbackItem, Turn
 from pytest_recode.feedback.causes import Causes, cause_in_words, causes, causes_first, listed
 from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.levels import INTERFACE
-from pytest_recode.feedback.researcher import derived, from_task
 from pytest_recode.formats.directory import FORMAT
 from pytest_recode.oracle.judge import judge
 from pytest_recode.program.fixes import Versions
 from pytest_recode.records import checkpoint, record
+from pytest_recode.researchers.researcher import derived, from_task
 from pytest_recode.sandboxes import Sandbox, SandboxContext, bubblewrap, process
 from pytest_recode.schema.stored_forms import dump, load
 from pytest_recode.task import Files, Parts, Task

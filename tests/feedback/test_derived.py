@@ -10,8 +10,8 @@ import pytest
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.leaks import leaked
-from pytest_recode.feedback.researcher import researcher
 from pytest_recode.program import source
+from pytest_recode.researchers.researcher import researcher
 from pytest_recode.verdict import Exc, Verdict
 from tests.feedback.scene import INTERFACES, REFERENCE, STUB, case, parts, task, turn
 

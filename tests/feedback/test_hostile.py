@@ -12,15 +12,15 @@ from dataclasses import dataclass
 import pytest
 
 from pytest_recode.episode import Feedback, FeedbackItem, Turn
-from pytest_recode.feedback import prompts
 from pytest_recode.feedback.leaks import leaked
 from pytest_recode.feedback.levels import FIRST_LINE, INTERFACE, corrections, render
 from pytest_recode.feedback.model_answers import CATEGORIES
-from pytest_recode.feedback.model_prompt import prompt
-from pytest_recode.feedback.researcher import researcher
+from pytest_recode.researchers import prompts
+from pytest_recode.researchers.model_prompt import prompt
+from pytest_recode.researchers.researcher import researcher
 from tests.chat_server import ChatServer, Request, Script
 from tests.feedback.scene import REFERENCE, STUB, case, parts, task, turn
-from tests.feedback.test_researcher import model
+from tests.researchers.test_researcher import model
 
 Serve = Callable[[Script], ChatServer]
 

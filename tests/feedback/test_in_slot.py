@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_recode.feedback import prompts
-from pytest_recode.feedback.answers import Rules
 from pytest_recode.feedback.derived import derive
 from pytest_recode.feedback.levels import corrections, render
 from pytest_recode.feedback.model_answers import Style
-from pytest_recode.feedback.model_prompt import prompt
 from pytest_recode.formats.researchcodebench import FORMAT
+from pytest_recode.researchers import prompts
+from pytest_recode.researchers.answers import Rules
+from pytest_recode.researchers.model_prompt import prompt
 from pytest_recode.slots import laid
 from pytest_recode.task import Parts, Task
 from pytest_recode.verdict import Case, Outcome, Verdict

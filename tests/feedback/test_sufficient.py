@@ -21,8 +21,8 @@ import pytest
 
 from pytest_recode.episode import Researcher
 from pytest_recode.feedback.levels import corrections
-from pytest_recode.feedback.researcher import researcher
 from pytest_recode.program.interfaces import file_of
+from pytest_recode.researchers.researcher import researcher
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Case, Exc
 from tests.feedback.reader import followed

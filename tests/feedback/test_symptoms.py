@@ -9,8 +9,8 @@ import pytest
 
 from pytest_recode import verdict
 from pytest_recode.feedback.derived import USUALLY
-from pytest_recode.feedback.researcher import researcher
 from pytest_recode.feedback.symptoms import PHRASES, SYMPTOMS
+from pytest_recode.researchers.researcher import researcher
 from pytest_recode.verdict import Exc
 from tests.feedback.scene import REFERENCE, STUB, case, parts, task, turn
 

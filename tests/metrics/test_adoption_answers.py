@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from pytest_recode.feedback.json_answers import Records
 from pytest_recode.metrics.adoption_by_model import items_of, judgements
+from pytest_recode.researchers.json_answers import Records
 
 INTERFACES = ("sinkhorn.transport_plan", "sinkhorn.cost")
 PLAN = {"interface": INTERFACES[0], "error_type": "T2", "adopted": "YES", "resolved": "NO"}

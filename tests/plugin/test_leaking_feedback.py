@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_recode.feedback.prompts import VERSION
+from pytest_recode.researchers.prompts import VERSION
 from tests.chat_server import ChatServer, say
 
 from .conftest import words

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_recode.feedback.prompts import VERSION
+from pytest_recode.researchers.prompts import VERSION
 from tests.chat_server import Answer, ChatServer, Request, say
 
 Run = Callable[..., pytest.RunResult]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pytest_recode.agents import AgentKind, InstalledProgram, ProgramNeeds, Terminal
     from pytest_recode.episode.assembly import Cast
-    from pytest_recode.feedback.human_researcher import Ask
     from pytest_recode.models import GatewayAddress
     from pytest_recode.plugin.collection.registry import Registry
+    from pytest_recode.researchers.human_researcher import Ask
     from pytest_recode.settings import Settings
 
 

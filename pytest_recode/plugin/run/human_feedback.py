@@ -12,7 +12,7 @@ from pytest_recode.plugin.run import terminal
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_recode.feedback.human_researcher import Ask, FeedbackRequest, Words
+    from pytest_recode.researchers.human_researcher import Ask, FeedbackRequest, Words
 
 LOG = logging.getLogger("pytest_recode")
 ASKED = pytest.StashKey[bool]()
@@ -22,7 +22,7 @@ ASKED = pytest.StashKey[bool]()
 def ask(who: str, config: pytest.Config, out: Path) -> Ask | None:
     """The way to ask a person for feedback; None for `auto`, which asks no person."""
     if who == "person":
-        from pytest_recode.feedback.dialogue import dialogue
+        from pytest_recode.researchers.dialogue import dialogue
 
         def in_terminal(request: FeedbackRequest) -> Words:
             first = ASKED not in config.stash
@@ -33,8 +33,8 @@ def ask(who: str, config: pytest.Config, out: Path) -> Ask | None:
 
         return in_terminal
     if who == "files":
-        from pytest_recode.feedback.by_file import by_file
         from pytest_recode.formats.directory.parts import read_feedback
+        from pytest_recode.researchers.by_file import by_file
 
         return by_file(out / "feedback", read_feedback, LOG.warning)
     return None

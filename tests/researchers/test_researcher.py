@@ -13,20 +13,20 @@ import pytest
 
 from pytest_recode.episode import Feedback, FeedbackItem, Turn
 from pytest_recode.faults import BudgetSpent, ModelError, ModelFault
-from pytest_recode.feedback import prompts
-from pytest_recode.feedback.answers import Rules
 from pytest_recode.feedback.levels import corrections
 from pytest_recode.feedback.model_answers import Style
-from pytest_recode.feedback.model_prompt import prompt
-from pytest_recode.feedback.researcher import researcher
 from pytest_recode.models import Message, ModelContext, Reply, Usage
 from pytest_recode.models.litellm_ import LitellmModel, make
 from pytest_recode.records.null_ledger import NullLedger
+from pytest_recode.researchers import prompts
+from pytest_recode.researchers.answers import Rules
+from pytest_recode.researchers.model_prompt import prompt
+from pytest_recode.researchers.researcher import researcher
 from pytest_recode.verdict import Case
 from tests.chat_server import ChatServer, Script, fault, say, windowed
-from tests.feedback import natural_answers
 from tests.feedback.scene import REFERENCE, STUB, TESTS, case, parts, task, turn
 from tests.messages import assert_message
+from tests.researchers import natural_answers
 
 Serve = Callable[[Script], ChatServer]
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import dedent
 
-from pytest_recode.feedback.json_answers import Key, Record, Records, list_of
 from pytest_recode.feedback.levels import cut
 from pytest_recode.feedback.model_answers import CATEGORIES, STYLE, WORDS, Style, words_only
 from pytest_recode.program import source
+from pytest_recode.researchers.json_answers import Key, Record, Records, list_of
 
 MOST_WORDS = 4_000
 MOST_CODE = 60_000

@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_recode.episode import FeedbackItem, Turn
-from pytest_recode.feedback import prompts
-from pytest_recode.feedback.answers import bounded, unfounded
-from pytest_recode.feedback.conversation import ConversationResult, converse, with_correction
-from pytest_recode.feedback.json_answers import Key, Record, Records, list_of
 from pytest_recode.feedback.levels import tally
 from pytest_recode.feedback.model_answers import CATEGORIES, WORDS, Style, words_only
-from pytest_recode.feedback.model_prompt import (
+from pytest_recode.models import Message, Model
+from pytest_recode.researchers import prompts
+from pytest_recode.researchers.answers import bounded, unfounded
+from pytest_recode.researchers.conversation import ConversationResult, converse, with_correction
+from pytest_recode.researchers.json_answers import Key, Record, Records, list_of
+from pytest_recode.researchers.model_prompt import (
     Refusals,
     files_of,
     framed,
@@ -27,7 +28,6 @@ from pytest_recode.feedback.model_prompt import (
     sound,
     words_of,
 )
-from pytest_recode.models import Message, Model
 from pytest_recode.task import Files, Parts, Task
 
 MOST_PASSAGES = 5

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from pytest_recode.episode import Feedback
-from pytest_recode.feedback import prompts
 from pytest_recode.feedback.levels import corrections
 from pytest_recode.feedback.model_answers import WITHOUT_REFERENCE, Style
-from pytest_recode.feedback.researcher import researcher
-from pytest_recode.feedback.without_reference import passages
+from pytest_recode.researchers import prompts
+from pytest_recode.researchers.researcher import researcher
+from pytest_recode.researchers.without_reference import passages
 from tests.chat_server import ChatServer, Request, Script, say
 from tests.feedback.scene import REFERENCE, case, parts, task, turn
-from tests.feedback.test_researcher import model
+from tests.researchers.test_researcher import model
 
 Serve = Callable[[Script], ChatServer]
 

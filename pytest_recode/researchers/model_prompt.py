@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_recode.faults import ModelError
-from pytest_recode.feedback import prompts, test_output
+from pytest_recode.feedback import test_output
 from pytest_recode.feedback.levels import tally
 from pytest_recode.feedback.model_answers import STYLE, WORDS, Style
 from pytest_recode.models import Message, Model, Reply
 from pytest_recode.models.prompt_size import CHARACTERS, answer_of, learned_window, room_in, tokens_of, window_of
 from pytest_recode.program import source
+from pytest_recode.researchers import prompts
 from pytest_recode.task import Files, Parts, Task
 from pytest_recode.verdict import Verdict
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.faults import UserError
-from pytest_recode.feedback.human_researcher import FeedbackRequest, Words
 from pytest_recode.feedback.levels import cut
 from pytest_recode.feedback.model_answers import MEANINGS, WORDS
 from pytest_recode.records.run_directory import replaced, subdirectory
+from pytest_recode.researchers.human_researcher import FeedbackRequest, Words
 
 HELP = """\
 You are the researcher. For each field, write your text, in any number of lines, and end it with an empty line.

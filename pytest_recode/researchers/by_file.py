@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pytest_recode.faults import UserError
-from pytest_recode.feedback.human_researcher import Ask, FeedbackRequest, Words
 from pytest_recode.records.run_directory import subdirectory, writing
+from pytest_recode.researchers.human_researcher import Ask, FeedbackRequest, Words
 
 POLL = 0.25
 """Seconds between two checks for an answer."""

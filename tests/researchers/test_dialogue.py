@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.episode import FeedbackItem
-from pytest_recode.feedback.dialogue import dialogue
-from pytest_recode.feedback.human_researcher import FeedbackRequest, Words
+from pytest_recode.researchers.dialogue import dialogue
+from pytest_recode.researchers.human_researcher import FeedbackRequest, Words
 
 DRAFTS = tuple(
     FeedbackItem(interface=name, category="T2", description="d", analysis="a", suggestion="s", correction="")

@@ -19,7 +19,7 @@ def researcher(task: Task, parts: Parts, model: Model | None = None, style: Styl
     The researcher raises `ModelError` and `BudgetSpent` if a model cannot be called.
     """
     if model is not None:
-        from pytest_recode.feedback.by_model import by_model  # takes its time, and most runs have no such model
+        from pytest_recode.researchers.by_model import by_model  # takes its time, and most runs have no such model
 
         return by_model(model, task, parts, style)
     return derived(task, parts) if parts.feedback is None else from_task(task, parts, parts.feedback)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_recode.feedback import prompts
+from pytest_recode.researchers import prompts
 
 MOST_ANSWER = 200_000
 """Maximum characters of an answer; a longer one is not parsed."""

@@ -15,8 +15,8 @@ from pytest_recode.feedback.audit import faults, secrets_of
 from pytest_recode.feedback.creation import written
 from pytest_recode.feedback.levels import count, cut, tally
 from pytest_recode.feedback.model_answers import CATEGORIES, WORDS, code_in
-from pytest_recode.feedback.researcher import drafted, in_words
 from pytest_recode.program import source
+from pytest_recode.researchers.researcher import drafted, in_words
 from pytest_recode.task import Files, Parts, Task
 
 MOST_LINES = 400

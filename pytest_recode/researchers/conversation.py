@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from pytest_recode.episode import FeedbackItem
 from pytest_recode.faults import ModelError, ModelFault
-from pytest_recode.feedback.json_answers import Records
 from pytest_recode.feedback.levels import cut
-from pytest_recode.feedback.model_prompt import Refusals, fitting
 from pytest_recode.models import Message, Model, Usage
+from pytest_recode.researchers.json_answers import Records
+from pytest_recode.researchers.model_prompt import Refusals, fitting
 
 MOST_QUOTED = 20_000
 """Maximum characters of an invalid answer that the next prompt repeats."""

@@ -16,17 +16,17 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_recode.episode import Feedback, FeedbackItem, Researcher, Turn
-from pytest_recode.feedback import prompts
-from pytest_recode.feedback.answers import Rules
 from pytest_recode.feedback.audit import faults, secrets_of
-from pytest_recode.feedback.conversation import ConversationResult, converse, with_correction
 from pytest_recode.feedback.creation import on_the_same, recut, written
 from pytest_recode.feedback.derived import derive
-from pytest_recode.feedback.json_answers import Key, Record
 from pytest_recode.feedback.model_answers import STYLE, WITHOUT_REFERENCE, Style
-from pytest_recode.feedback.model_prompt import Refusals, prompt, sections, shortenable, sound
-from pytest_recode.feedback.without_reference import without_reference
 from pytest_recode.models import Message, Model
+from pytest_recode.researchers import prompts
+from pytest_recode.researchers.answers import Rules
+from pytest_recode.researchers.conversation import ConversationResult, converse, with_correction
+from pytest_recode.researchers.json_answers import Key, Record
+from pytest_recode.researchers.model_prompt import Refusals, prompt, sections, shortenable, sound
+from pytest_recode.researchers.without_reference import without_reference
 from pytest_recode.task import Parts, Task
 
 
