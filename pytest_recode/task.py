@@ -201,6 +201,17 @@ class Proofs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Invariant:
+    """What the brief promises of every object of a class, so that tests may hand in no other: `--recode-validate` checks it.
+
+    `of`: the class, a dotted name. `holds`: a Python expression about the object `self`, in the names of the module of the class and `numpy`.
+    """
+
+    of: str
+    holds: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """One unit of research code to write. Creating a Task is cheap; `load` reads its files."""
 
@@ -227,6 +238,7 @@ class Task:
     license: str = ""
     canary: str = ""  # a text that every file of the directory contains
     oracle: Oracle = Oracle()
+    invariants: tuple[Invariant, ...] = ()
     facts: PlainValues = field(default_factory=dict)  # other facts of the format, for records: plain JSON types
     fault: str = ""  # why the task cannot run, if its format found an error at collection: the line of a UserError
 

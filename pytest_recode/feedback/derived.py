@@ -110,7 +110,8 @@ def _item(turn: _Turn, interface: str, cause: Causes | None, words: Mapping[str,
     rest = [] if right or (facts and not refused) else [case for case in cases if not facts or case not in refused]
     raised = _raised(cases)
     unused = [] if right else unused_of_repository(parts, turn.versions, file, path)
-    category = "T1" if candidate.problem or (raised and not facts) else "T0" if facts else "T4" if unused else "T2"
+    # Whoever writes again what the repository has, as T4 says, may be right: that is advice and no fault
+    category = "T1" if candidate.problem or (raised and not facts) else "T0" if facts else "T2"
     around, more = _around(turn, code, file, path, sure=cause is None)
     others = not_of_values(rest)
     explained = analyses(others, name)

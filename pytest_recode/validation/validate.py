@@ -11,6 +11,7 @@ from pytest_recode.oracle import judge
 from pytest_recode.oracle.verifier import solved_files, with_image_files
 from pytest_recode.task import Task, WrongAnswer
 from pytest_recode.validation.checks import Answer, Check, proofs_of
+from pytest_recode.validation.feedback_claims import untrue_claims
 from pytest_recode.validation.gradings import CommonGrader, Gradings, failing
 from pytest_recode.validation.handed_on import handed_on
 from pytest_recode.validation.missing_requirements import unmet
@@ -20,6 +21,7 @@ from pytest_recode.validation.result import SeedDifference, Validation
 from pytest_recode.validation.seeds import differing
 from pytest_recode.validation.sentences import unquoted
 from pytest_recode.validation.unseeded import unseeded
+from pytest_recode.validation.watched_arguments import findings_of, watching
 from pytest_recode.validation.weak_cases import weak_cases
 from pytest_recode.verdict import Outcome, Verdict, lacks_a_module, legible
 
@@ -106,6 +108,8 @@ def _validate(
         ]
     warnings = weak_cases(passing) if check.means_nothing and not task.oracle.script else []
     right = len(answers) - len(problems)
+    if check.name == "right":
+        problems += [line for answer in answers for line in untrue_claims(task, parts, answer.name, answer.targets)]
     if check.name == "reference":
         common.validated(graded_answers[0])
         warnings += [
@@ -114,6 +118,11 @@ def _validate(
             *handed_on(parts.tests, task.interfaces),
             *unmet(task, common.sandbox),
         ]
+        if task.invariants and not problems:
+            watched = Answer(name="the watched reference", targets=watching(task, parts.reference, chosen[0]))
+            shown = findings_of(gradings.verdict(watched, chosen[0]))
+            problems += [f"{task.id}: {line}" for line in shown.contradictions]
+            warnings += shown.extremes
     return Validation(
         check=check.name,
         problem=legible("\n\n".join(problems)),

@@ -380,7 +380,7 @@ def test_an_interface_that_passes_is_not_suspected(passes: bool, blamed: str) ->
 def test_code_of_the_repository_that_is_not_used_is_named() -> None:
     own = "def deviation(values, *, ddof=1):\n    return (sum(v * v for v in values) / (len(values) - ddof + 1)) ** 0.5"
     found = item(own, interface="stats.deviation")
-    assert found.category == "T4"
+    assert found.category == "T2"
     assert "Use what the repository has: `centre` (tools.py)." in found.suggestion
 
 

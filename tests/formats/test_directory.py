@@ -35,8 +35,8 @@ license: MIT
 """
 
 KEYS = (
-    "schema, id, title, targets, interfaces, paper, domain, tags, subsets, difficulty, environment, limits, oracle, license,"
-    " canary"
+    "schema, id, title, targets, interfaces, paper, domain, tags, subsets, difficulty, environment, limits, oracle, invariants,"
+    " license, canary"
 )
 ID_WORDS = "text of at most 100 letters a-z or A-Z, digits, '_', '-' and '.', starting with a letter or digit"
 PATH_WORDS = "a path relative to repo/, with / and without .."

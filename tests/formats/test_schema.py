@@ -100,6 +100,16 @@ PLACES: dict[tuple[str, ...], tuple[Any, ...]] = {
     ("limits", "pids"): (0, 1, 65536, 65537),
     ("oracle",): ({"isolation": "shared"}, {"script": "x"}),
     ("oracle", "isolation"): ("shared", "separate", "Shared", "process"),
+    ("invariants",): (
+        [{"of": "stats.Sums", "holds": "self.n > 0"}],
+        [{"of": "stats.Sums", "holds": "self.n > 0"}, {"of": "stats.mean", "holds": "len(values)"}],
+        [{"of": "stats.Sums", "holds": "self.n > 0"}, {"of": "stats.Sums", "holds": "self.n > 0"}],
+        [{"of": "stats.Sums"}],
+        [{"of": "stats Sums", "holds": "self.n"}],
+        [{"of": "stats.Sums", "holds": "self.n >"}],
+        [{"of": "stats.Sums", "holds": "self.n", "not": 1}],
+        {"of": "stats.Sums", "holds": "self.n"},
+    ),
     ("license",): ("MIT",),
     ("canary",): ("x" * 19, "x" * 20, "x y" * 7, " " + "x" * 20, "x" * 20 + "\n", "ä" * 20),
     ("nonsense",): ("x",),
@@ -107,7 +117,7 @@ PLACES: dict[tuple[str, ...], tuple[Any, ...]] = {
 
 
 BEYOND = re.compile(
-    "is not in a target|exceeds grading_seconds|requirements: no such file|would be copied into the image"
+    "a Python expression about|is not in a target|exceeds grading_seconds|requirements: no such file|would be copied into the image"
 )
 """What no schema can say, and so only the loader refuses."""
 

@@ -16,7 +16,7 @@ from pytest_recode.formats.fields import mapping, number, one_of, several, text,
 from pytest_recode.formats.files import IMPORTABLE, RELATIVE, entries_of, is_of_a_tool
 from pytest_recode.formats.links import link_refused, refuse_links
 from pytest_recode.program.interfaces import module_of
-from pytest_recode.task import SECRET, Environment, Limits, Oracle, Paper, ProofPart, Proofs, Task
+from pytest_recode.task import SECRET, Environment, Invariant, Limits, Oracle, Paper, ProofPart, Proofs, Task
 
 MANIFEST = "task.yaml"
 SCHEMA = 1
@@ -79,6 +79,7 @@ def load(path: Path) -> tuple[Task, ...]:
             license=values.get("license", ""),
             canary=values.get("canary", ""),
             oracle=Oracle(**values.get("oracle", {})),
+            invariants=values.get("invariants", ()),
         ),
     )
 
@@ -153,6 +154,7 @@ def _manifest() -> Callable[[Document, At, Any], dict[str, Any]]:
                 }
             ),
             "oracle": mapping({"isolation": one_of("separate", "shared")}),
+            "invariants": several(_invariant, "mappings with the keys of, holds"),
             "license": line,
             "canary": text(CANARY, CANARY_WORDS),
         },
@@ -171,6 +173,20 @@ def _schema(document: Document, at: At, value: Any) -> int:
             f" write schema: {SCHEMA}, or install a newer pytest-recode",
         )
     return SCHEMA
+
+
+def _invariant(document: Document, at: At, value: Any) -> Invariant:
+    keys = {"of": text(DOTTED, "the dotted name of a class"), "holds": _expression}
+    return Invariant(**mapping(keys, required=("of", "holds"))(document, at, value))
+
+
+def _expression(document: Document, at: At, value: Any) -> str:
+    expression: str = text()(document, at, value)
+    try:
+        compile(expression, "holds", "eval")
+    except (SyntaxError, ValueError) as error:
+        raise wrong(document, at, value, f"a Python expression about the object `self` ({error})") from None
+    return expression
 
 
 def _no_interpreter(document: Document, at: At, value: Any) -> str:

@@ -123,7 +123,7 @@ def test_average_over_the_centres(candidate, rng):
         assert_equivalent(fields(estimate.kernels), dict(zip(NAMES, parts, strict=True)), rtol=0.0, atol=0.0)
         expected = np.mean([summed(parts, weight, periods, point)[0] for point in parts[0]])
         np.testing.assert_allclose(found, expected, rtol=RTOL)
-        little = estimate_of(candidate, (*parts[:2], 1e-120 * parts[2]), 1e-120 * weight)
+        little = estimate_of(candidate, (*parts[:2], 1e-120 * parts[2]), 1e-120 * weight, (1e-120 * weight) ** 2)
         np.testing.assert_allclose(candidate.flattening.opes.explored_average(little, settings), expected, rtol=RTOL)
 
 
