@@ -1,0 +1,6 @@
+"""python -m sgm"""
+
+from sgm.command.main import main
+
+main()
+# recode-canary 7b0d4c9e-52a6-4f0e-8a43-0e6c1d9f2b85

@@ -1,0 +1,2 @@
+"""The program of before, for the moments accountant. It stays because old ledgers and the published tables come from it."""
+# recode-canary 7b0d4c9e-52a6-4f0e-8a43-0e6c1d9f2b85

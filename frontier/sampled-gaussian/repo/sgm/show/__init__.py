@@ -1,0 +1,2 @@
+"""Text for people."""
+# recode-canary 7b0d4c9e-52a6-4f0e-8a43-0e6c1d9f2b85
