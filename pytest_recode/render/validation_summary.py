@@ -116,4 +116,5 @@ _CHECK_NAMES = {
 
 def _check_name(check: str) -> str:
     kind, _, interface = check.partition("-")
+    interface = f"proofs/right/{interface.removeprefix('right-')}" if interface.startswith("right-") else interface
     return f"{kind} of {interface}" if interface else _CHECK_NAMES.get(check, check)

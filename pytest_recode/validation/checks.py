@@ -78,7 +78,7 @@ class Check:
 
     `seeded`: grade each answer with several secret seeds. `alone`: in a grader of its own each time, as in an episode. `means_nothing`:
     a case that such an answer passes is weak. `mutated`: the interface whose code in the reference is mutated. `reads`: the part of the
-    proofs that the check needs. `by_solution`: the answer is what the task's solution script leaves. `inspects`: the problem and the warning that the task's files show, for a check that grades nothing.
+    proofs that the check needs. `mutated_right`: the right answer whose code, for all interfaces, is mutated. `by_solution`: the answer is what the task's solution script leaves. `inspects`: the problem and the warning that the task's files show, for a check that grades nothing.
     """
 
     name: str
@@ -88,6 +88,7 @@ class Check:
     alone: bool = False
     means_nothing: bool = False
     mutated: str = ""
+    mutated_right: str = ""
     reads: ProofPart | None = None
     inspects: Callable[[Task, Parts], tuple[str, str]] | None = None
     by_solution: bool = False
@@ -103,8 +104,8 @@ def proofs_of(task: Task, part: ProofPart | None) -> Proofs:
     return Proofs() if part is None or part not in task.proofs else task.proofs[part]()
 
 
-def checks(task: Task) -> tuple[Check, ...]:
-    """The checks of `task`, in the order in which they run."""
+def checks(task: Task, *, right_mutants: bool = False) -> tuple[Check, ...]:
+    """The checks of `task`, in the order in which they run. `right_mutants`: also those that mutate its right answers. Raises `UserError`."""
     if task.oracle.isolation == "verifier":
         return VERIFIER_CHECKS
     if task.oracle.script:
@@ -113,7 +114,8 @@ def checks(task: Task) -> tuple[Check, ...]:
         return (BRIEF_CHECK, *CHECKS)  # one grading of a benchmark's tests takes seconds, so mutants would take hours
     marked = (CANARY_CHECK,) if task.canary else ()
     proved = (check for check in PROOF_CHECKS if check.reads in task.proofs)
-    return (BRIEF_CHECK, *marked, *CHECKS, *proved, *map(_mutants_of, task.interfaces))
+    right = proofs_of(task, "right").right if right_mutants else {}
+    return (BRIEF_CHECK, *marked, *CHECKS, *proved, *map(_mutants_of, task.interfaces), *map(_mutants_of_right, right))
 
 
 CHECKS = (
@@ -212,6 +214,16 @@ def _mutants_of(interface: str) -> Check:
         answers=lambda _task, _parts, _proofs: [],
         must_solve=None,
         mutated=interface,
+        reads="equivalent",
+    )
+
+
+def _mutants_of_right(name: str) -> Check:
+    return Check(
+        name=f"mutants-right-{name}",
+        answers=lambda _task, _parts, _proofs: [],
+        must_solve=None,
+        mutated_right=name,
         reads="equivalent",
     )
 

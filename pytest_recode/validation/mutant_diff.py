@@ -11,15 +11,15 @@ CONTEXT = 2
 """Unchanged lines before and after the change."""
 
 
-def unified_diff(path: str, reference: str, mutant: str) -> str:
-    """The change from `reference` to `mutant`, the sources of `path`, without a trailing newline.
+def unified_diff(path: str, reference: str, mutant: str, source: str = "reference") -> str:
+    """The change from `reference` to `mutant`, the sources of `path`, without a trailing newline. `source`: the directory of the first.
 
     A mutant is printed from its syntax tree, without comments and layout. If the change fits into the reference's own text, the diff
     has that text and its line numbers; otherwise it compares both texts as printed from their trees.
     """
     old = reference.replace("\r\n", "\n").replace("\r", "\n")  # the lines that Python counts
     new = _in_its_place(old, mutant)
-    name = f"reference/{path}"
+    name = f"{source}/{path}"
     if new is None:
         tree = tree_of(old)
         old, new = old if tree is None else ast.unparse(tree) + "\n", mutant

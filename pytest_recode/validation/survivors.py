@@ -16,13 +16,15 @@ def described(
     reference: Files,
     detected: Mapping[Mutant, Sequence[Case]],
     cases: Sequence[Case],
+    source: str,
 ) -> tuple[Survivor, ...]:
-    """`detected`: the other mutants of the check, with the cases that failed for each. `cases`: those of the reference's grading."""
-    return tuple(_described(mutant, reference, detected, cases) for mutant in survivors)
+    """`reference`: the code that was mutated, and `source` its directory. `detected`: the other mutants of the check, with the cases that failed
+    for each. `cases`: those of the reference's grading."""
+    return tuple(_described(mutant, reference, detected, cases, source) for mutant in survivors)
 
 
 def _described(
-    mutant: Mutant, reference: Files, detected: Mapping[Mutant, Sequence[Case]], cases: Sequence[Case]
+    mutant: Mutant, reference: Files, detected: Mapping[Mutant, Sequence[Case]], cases: Sequence[Case], source: str
 ) -> Survivor:
     nearest = min(
         (other for other in detected if other.path == mutant.path),
@@ -34,7 +36,9 @@ def _described(
         name=mutant.name,
         place=mutant.place,
         interface=mutant.interface,
-        diff=unified_diff(mutant.path, reference[mutant.path].decode("utf-8", "replace"), mutant.source.decode()),
+        diff=unified_diff(
+            mutant.path, reference[mutant.path].decode("utf-8", "replace"), mutant.source.decode(), source
+        ),
         nearest="" if nearest is None else _closest(detected[nearest], mutant.interface).id,
         nearest_line=0 if nearest is None else nearest.line,
         cases=tuple(case.id for case in using),

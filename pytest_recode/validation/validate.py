@@ -74,7 +74,7 @@ def _validate(
     gradings = Gradings(parts, common, graded)
     count = seeds if check.seeded and seed is None else 1
     chosen = common.seeds(count) if seed is None else [seed]
-    if check.mutated:
+    if check.mutated or check.mutated_right:
         return check_mutants(task, check, parts, proofs, gradings, chosen[0])
     problems: list[str] = []
     passing: dict[str, list[str]] = {}

@@ -294,6 +294,23 @@ def test_a_survivor_is_a_diff_of_the_reference_and_names_the_nearest_case(make_t
 
 
 @pytest.mark.slow
+def test_right_answers_are_mutated_too(make_task: MakeTask, recode: Run) -> None:
+    """The tests miss a mistake that the reference's form cannot have; one mutant is listed, and one line names none."""
+    form = "def twice(x):\n    return x + x if x > 1 else 2 * x\n\n\ndef half(x):\n    return 0.5 * x\n"
+    listed = "proofs/right/sum/answer.py twice: return x + x if x > 1 else 2 * x -> return x + x if x >= 1 else 2 * x"
+    unknown = "proofs/right/sum/answer.py twice: return 7 -> return 8"
+    make_task(files={**PROVED, "proofs/right/sum/answer.py": form, "proofs/equivalent.txt": f"{listed}\n{unknown}\n"})
+    result = recode("--recode-validate", "--recode-validate-right-mutants", "-k", "mutants", "--color=no")
+    result.assert_outcomes(passed=2, failed=1, deselected=7)
+    text = words(result)
+    assert "equivalent.txt:2: names no mutant of proofs/right/sum." in text
+    assert re.search(r"tiny mutants of proofs/right/sum (\d+) of (\d+) detected", text) or "problem" in text
+    assert "--- proofs/right/sum/answer.py" in text
+    assert "if x > 2 else 2 * x" in text
+    assert "x >= 1" not in text.replace(listed, "")
+
+
+@pytest.mark.slow
 def test_without_a_detected_mutant_the_cases_of_the_interface_are_named(make_task: MakeTask, recode: Run) -> None:
     tests = FILES["tests/test_answer.py"].replace("assert candidate.answer.twice(1.5) == 3.0", "candidate.answer.twice")
     make_task(files={"tests/test_answer.py": tests})

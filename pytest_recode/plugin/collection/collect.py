@@ -122,7 +122,7 @@ class Manifest(pytest.File):
             from pytest_recode.validation.checks import checks
 
             task = _limited(task, owns[0])
-            for check in checks(task):
+            for check in checks(task, right_mutants=owns[0].validate_right_mutants):
                 yield self._item(ValidateItem, f"{prefix}validate[{check.name}]", task=task, check=check.name)
         elif owns[0].replay_feedback is not None:
             yield from self._replays(task, prefix, {own.agent: own for own in owns})

@@ -311,7 +311,8 @@ class ValidateItem(RecodeItem):
         from pytest_recode.validation.validate import validate
 
         run = run_of(self.config)
-        every = {check.name: check for check in checks(self.task)}
+        task_checks = checks(self.task, right_mutants=run.settings.validate_right_mutants)
+        every = {check.name: check for check in task_checks}
         check = every[self.check]
         facts: ValidationData = {"task": self.task.id, "check": self.check, "checks": list(every), "error": None}
         self.recode = {"validation": facts}
