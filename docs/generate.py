@@ -322,6 +322,8 @@ def _examples(place: Path) -> Iterator[list[Path]]:
     other = [record(task, (0, 4), feedback="L4", levels=[None, "L4"]) for task in "abc"]
     again = samples.replay(record("a", (0, 4)), 2, 3)
     runs = [samples.run(place / "L0", played), samples.run(place / "L4", other)]
+    twin = record("a", (3, 4))
+    yield [samples.run(place / "twins", [{**twin, "settings": {**twin["settings"], "impossible": True}}])]
     yield [*runs, samples.run(place / "again", [{**again, "replay": {**again["replay"], "run": "L0"}}])]
     turns = [
         turn(1, 1, steps=3, unparsed=2, asked_again=1),

@@ -68,6 +68,8 @@ class Verdict:
     """Of Python (as "python") and of the libraries that the grader had loaded, before the candidate answered; empty if not known."""
     scores: Annotated[Mapping[str, float], LATER] = field(default_factory=dict)
     """What the judge measured beside the cases, by name: finite numbers, such as a speed-up. Only cases decide whether a task is solved."""
+    shifted: Annotated[str, LATER] = ""
+    """The id of the case of which one expected value was shifted, in the grading of an impossible twin; "" for the task itself."""
     cases: tuple[Case, ...]
 
     @property

@@ -56,7 +56,8 @@ def _html(arguments: argparse.Namespace) -> str:
 
     runs = or_latest(arguments.runs)
     rows = rows_of(runs, filter_of(arguments))
-    if not rows.own:
+    own = rows.own or rows.twins  # twins alone; beside other rows they are in their table only
+    if not own:
         raise UserError(
             "no episode to show: a report for a browser is of runs; pytest-recode report shows published results"
         )
@@ -66,9 +67,9 @@ def _html(arguments: argparse.Namespace) -> str:
     def readable(path: Path) -> bool:
         return path.is_file() and any(path.resolve().is_relative_to(root) for root in roots)
 
-    analysed = sum(map(len, rows.own.values())) <= _MOST_ANALYSED
+    analysed = sum(map(len, own.values())) <= _MOST_ANALYSED
     transcripts = ReadTranscripts(with_pairs=analysed)
-    episodes = build.episodes(rows.own, without, readable, transcripts)
+    episodes = build.episodes(own, without, readable, transcripts)
     table_makers = makers(rows, known={}, transcripts=transcripts.reader)
     table_notes = [SIMULATED] if rows.simulated else []
     if not analysed:
@@ -79,7 +80,7 @@ def _html(arguments: argparse.Namespace) -> str:
         )
     tables = [table for make in table_makers.values() if (table := make()) is not None]
     notes = [_without_path(note, runs) for note in rows.notes]
-    report = build.report(rows.own, episodes, tables, table_notes, notes, without)
+    report = build.report(own, episodes, tables, table_notes, notes, without)
     return _written(files(report, episodes.pages), arguments.output)
 
 

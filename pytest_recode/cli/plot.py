@@ -30,13 +30,13 @@ def add_to(commands: Commands) -> None:
 
 def _plot(arguments: argparse.Namespace) -> str:
     need_packages("pytest-recode plot", FIGURES, "html")
-    from pytest_recode.cli.report_tables import makers, rows_of
+    from pytest_recode.cli.report_tables import makers, rows_of_tasks
     from pytest_recode.render.html.charts import TABLES, charts, left_out
     from pytest_recode.render.html.figure_files import png, svg
     from pytest_recode.render.html.history_chart import history_chart
     from pytest_recode.render.html.names import labels
 
-    rows = rows_of(or_latest(arguments.runs), filter_of(arguments))
+    rows = rows_of_tasks(or_latest(arguments.runs), filter_of(arguments))
     made = makers(rows, known={})
     tables = {name: table for name in TABLES if name in made and (table := made[name]()) is not None}
     history = history_chart(rows.own)

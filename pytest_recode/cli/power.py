@@ -116,7 +116,7 @@ def _power(arguments: argparse.Namespace) -> str:
     from pytest_recode.render.words import plural
 
     _check(arguments)
-    rows = report_tables.rows_of(arguments.runs) if arguments.runs else None
+    rows = report_tables.rows_of_tasks(arguments.runs) if arguments.runs else None
     played = [one for group in rows.everything.values() for one in group if one.played] if rows else []
     notes = list(rows.notes) if rows else []
     tasks = _tasks(arguments.tasks, notes) if arguments.tasks else _tasks_of(played)

@@ -25,6 +25,7 @@ from pytest_recode.render import (
     report_speed,
     report_table,
     report_tasks,
+    report_twins,
 )
 from pytest_recode.render.report_table import Rows, Table
 from pytest_recode.render.words import plural
@@ -33,7 +34,8 @@ from pytest_recode.wording import some_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowsOfRuns:
-    """The rows of the given files. `everything` and `replays` have all of them, `shown` and `replayed` those that were chosen.
+    """The rows of the given files. `everything` and `replays` have all of them, `shown` and `replayed` those that were chosen, and `twins`
+    the chosen impossible twins, which are in none of the others.
 
     `chosen`: whether models or agents were chosen by name. `notes` are for the reader of the report.
     """
@@ -42,6 +44,7 @@ class RowsOfRuns:
     everything: Rows
     shown: Rows
     replayed: Rows
+    twins: Rows
     chosen: bool
     notes: tuple[str, ...]
 
@@ -52,7 +55,7 @@ class RowsOfRuns:
 
     @property
     def simulated(self) -> bool:
-        return any(row.simulated for row in [*self.shown, *self.replayed])
+        return any(row.simulated for row in [*self.shown, *self.replayed, *self.twins])
 
 
 ALL = RowFilter()
@@ -69,24 +72,38 @@ def rows_of(files: Sequence[Path], shows: RowFilter = ALL) -> RowsOfRuns:
     sources = read(files)
     notes = [note for source in sources for note in source.notes]
     attempts = [attempt for source in sources for attempt in source.attempts]
+    twins = rows([attempt for attempt in attempts if attempt.row.impossible])
+    attempts = [attempt for attempt in attempts if not attempt.row.impossible]
     everything = rows([attempt for attempt in attempts if attempt.replay is None])
     replays = rows([attempt for attempt in attempts if attempt.replay is not None])
-    shown, replayed = _chosen(everything, shows), _chosen(replays, shows)
-    if not shown and not replayed:
-        if known := [*everything, *replays]:
+    shown, replayed, shown_twins = (_chosen(group, shows) for group in (everything, replays, twins))
+    if not shown and not replayed and not shown_twins:
+        if known := [*everything, *replays, *twins]:
             raise shows.nothing("row", (row.model for row in known), (row.agent for row in known))
         others = [f"and {len(notes) - 2} more"] if len(notes) > 2 else []
         reason = "; ".join([*notes[:2], *others])
         raise UserError("no episode to report" + (f" ({reason})" if reason else ""))
-    notes += _left_out([*everything, *replays], [*shown, *replayed], shows)
+    notes += _left_out([*everything, *replays, *twins], [*shown, *replayed, *shown_twins], shows)
     return RowsOfRuns(
         attempts=tuple(attempts),
         everything=everything,
         shown=shown,
         replayed=replayed,
+        twins=shown_twins,
         chosen=shows.given,
         notes=tuple(notes),
     )
+
+
+def rows_of_tasks(files: Sequence[Path], shows: RowFilter = ALL) -> RowsOfRuns:
+    """As `rows_of`, for what needs results of the tasks: raises `UserError` also if there are only impossible twins."""
+    found = rows_of(files, shows)
+    if found.twins and not found.shown and not found.replayed:
+        raise UserError(
+            f"{files[0]}: has impossible twins alone (--recode-impossible), whose results are none of the tasks: give a run without that"
+            " option, or read it with pytest-recode report"
+        )
+    return found
 
 
 def only_common(rows: RowsOfRuns) -> RowsOfRuns:
@@ -146,6 +163,7 @@ def makers(
         **report_calls.tables(own, transcripts),
         **report_feedback.tables(own, judge, transcripts),
         **pairs,
+        **report_twins.tables(rows.twins),
     }
 
 

@@ -29,6 +29,7 @@ from pytest_recode.models import (
     ModelKind,
 )
 from pytest_recode.models.timed import TimedEmbedder, TimedModel
+from pytest_recode.oracle.impossible import shifted_case
 from pytest_recode.oracle.judge import check, judge
 from pytest_recode.oracle.verifier import solved_files
 from pytest_recode.records.run_files import LOCAL, RunFiles
@@ -159,7 +160,15 @@ class Stage:
         with self.queue.turn("gradings"):
             check(self.plan.task, self.parts, self.sandbox)
 
+    def _shifted(self) -> str:
+        """The case of the impossible twin, if that is played; "" for the task itself. Raises `GraderError`, `SandboxError`."""
+        if not self.settings.impossible:
+            return ""
+        with self.queue.turn("gradings"):
+            return shifted_case(self.plan.task, self.parts, self.sandbox)
+
     def judge(self) -> Callable[[Files], Verdict]:
+        shifted = self._shifted()
         separate = (
             self.plan.task.oracle.isolation == "separate"
         )  # in a shared process, a check would run the tests again
@@ -170,7 +179,7 @@ class Stage:
             try:
                 seed = self._seed(targets)
                 with self.queue.turn("gradings"):
-                    verdict = judge(self.plan.task, self.parts, targets, self.sandbox, seed=seed)
+                    verdict = judge(self.plan.task, self.parts, targets, self.sandbox, seed=seed, shifted=shifted)
             except GraderError:
                 if not self.cast.agent.needs_model and separate:  # a model's task was checked before
                     with suppress(GraderError, SandboxError):

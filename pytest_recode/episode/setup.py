@@ -52,6 +52,7 @@ def check_settings(then: EpisodeFacts, settings: Settings) -> None:
     now: dict[str, Any] = {**setup(settings), "agent": settings.agent, "feedback-model": settings.feedback_model}
     was: dict[str, Any] = {
         "feedback_writer": "with-reference",
+        "impossible": False,
         **then["settings"],
         "agent": then["agent"],
         "feedback-model": then.get("feedback_model"),

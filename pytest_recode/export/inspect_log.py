@@ -80,7 +80,12 @@ def _log(run: str, record: Record, without: Sequence[str], samples: Sequence[_Co
             model=clean(record["model"]) if record["model"] else NO_MODEL,
             config=EvalConfig(epochs=max(sample.attempt for sample in samples)),
             packages={"pytest-recode": str(settings.get("version", VERSION))},
-            tags=["simulated"] if record["simulated"] else None,
+            tags=[
+                tag
+                for tag, has in (("simulated", record["simulated"]), ("impossible", settings.get("impossible")))
+                if has
+            ]
+            or None,
             metadata=clean(metadata),
         ),
         plan=EvalPlan(name="recode", steps=[EvalPlanStep(solver=clean(record["agent"]), params=arguments)]),

@@ -99,6 +99,7 @@ class Row:
     format: str
     simulated: bool = False
     published: bool = False  # results of a benchmark's authors
+    impossible: bool = False  # the impossible twins of the tasks, whose results are none of the tasks
     settings: tuple[
         tuple[str, str], ...
     ] = ()  # other settings that must be equal in comparable runs: (name, value), sorted by name

@@ -97,6 +97,11 @@ def of_run(run: Path, *, only: Collection[str] | None = None) -> Outcomes:
     """
     [source] = read([run])
     chosen = [each for each in source.attempts if each.replay is None and (only is None or each.nodeid in only)]
+    if any(attempt.row.impossible for attempt in chosen):
+        raise UserError(
+            f"{run}: played impossible twins (--recode-impossible), whose results are none of the tasks: give a run without that option,"
+            " or read it with pytest-recode report"
+        )
     if any(attempt.row.published for attempt in chosen):
         raise UserError(
             f"{run}: holds published results, which have no turns, costs and digests: give the directory of a run"

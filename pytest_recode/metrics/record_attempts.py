@@ -117,6 +117,7 @@ def _row(record: Record, source: str) -> Row:
         paper=record["paper"],
         format=record["format"],
         simulated=record["simulated"],
+        impossible=record["settings"].get("impossible", False),
         settings=compared_settings(record["settings"], record["feedback"], record["feedback_model"]),
     )
 
@@ -125,6 +126,8 @@ def compared_settings(settings: SettingsRecord, policy: str, feedback_model: str
     """Settings that must be equal in comparable runs, by option name, without those that do not apply to the policy."""
     values: dict[str, object] = {key: value for key, value in settings.items() if key not in NOT_COMPARED}
     values.setdefault("feedback_writer", "with-reference")  # of an earlier version
+    if not values.get("impossible"):  # earlier versions have none, and tables need no word of it
+        values.pop("impossible", None)
     if policy == "none":
         values["turns"] = 1
     else:

@@ -49,6 +49,7 @@ def row_of(summary: EpisodeSummary) -> Row:
         paper=summary["paper"],
         format=summary["format"],
         simulated=summary["simulated"],
+        impossible=summary["impossible"],
     )
 
 
@@ -62,7 +63,7 @@ def attempt_of(summary: EpisodeSummary) -> Attempt:
         number=1,
         outcome=summary["outcome"],
         solved_turn=summary["solved_turn"] if summary["outcome"] == "solved" else None,
-        turns=tuple(TurnScore(level=None, passed=turn["passed"], total=turn["total"]) for turn in summary["turns"]),
+        turns=tuple(TurnScore(**turn) for turn in summary["turns"]),
         snippet=snippet_of(facts),
         answers=summary["answers"],
         unparsed=summary["unparsed"],

@@ -31,6 +31,7 @@ def judge(
     still_run: Collection[str] = (),
     only: Sequence[str] | None = None,
     graders: KeptGraders | None = None,
+    shifted: str = "",
 ) -> Verdict:
     """Run the hidden tests against `targets` laid over the pristine repository.
 
@@ -39,7 +40,8 @@ def judge(
     tests of another. `stop_at_failure`: after the first failed case the remaining cases fail without being run (a
     shared oracle runs all of them), except those whose ids are in `still_run`, which do not run either if a case was too slow. `only`: the ids of
     the cases to run, in this order; the others fail without being run (a shared oracle and a verifier run all of them). `graders`: the grader to use, and to leave
-    for the next answer (not for a shared oracle); messages are only the exceptions then.
+    for the next answer (not for a shared oracle); messages are only the exceptions then. `shifted`: the case of which one expected value is
+    shifted, for an impossible twin (`impossible.py`; only a separate oracle has one).
 
     Raises `GraderError` where the tests give no verdict and `SandboxError` where a sandbox fails. Whatever the
     candidate does is a failed case.
@@ -60,6 +62,7 @@ def judge(
         still_run=frozenset(still_run),
         only=only,
         graders=graders,
+        shifted=shifted,
     )
 
 

@@ -38,6 +38,8 @@ from pytest_recode.task import Files, Limits, Parts, Task, candidate_files
 from pytest_recode.verdict import Case, Exc, Outcome, Verdict, legible
 
 STEP_LIMIT = 64 << 20  # bytes of a message from the grader to the host
+EVERY_CASE = "*"
+"""In place of the id of the case to shift: each case is shifted, which shows those in which right code then fails."""
 
 
 class Fresh(StrEnum):
@@ -60,9 +62,12 @@ def judge_separate(
     still_run: frozenset[str] = frozenset(),
     only: Sequence[str] | None = None,
     graders: KeptGraders | None = None,
+    shifted: str = "",
 ) -> Verdict:
     """As `judge.judge`, for a task whose tests run in a sandbox of their own."""
-    return _SeparateGrading(task, parts, targets, sandbox, seed, fresh, stop_at_failure, still_run, only, graders).run()
+    return _SeparateGrading(
+        task, parts, targets, sandbox, seed, fresh, stop_at_failure, still_run, only, graders, shifted
+    ).run()
 
 
 def check_separate(task: Task, parts: Parts, sandbox: Sandbox) -> None:
@@ -96,6 +101,7 @@ class _SeparateGrading:
         still_run: frozenset[str] = frozenset(),
         only: Sequence[str] | None = None,
         graders: KeptGraders | None = None,
+        shifted: str = "",
     ) -> None:
         self.task = task
         self.limits: Limits = task.limits
@@ -106,6 +112,7 @@ class _SeparateGrading:
         self.still_run = still_run
         self.only = only
         self.graders = graders
+        self.shifted = shifted
         self.parts = parts
         self.reference_passed: dict[int, bool] = {}  # by block, where that decides who is at fault
         self.tests = parts.tests
@@ -147,6 +154,7 @@ class _SeparateGrading:
             isolation=self.sandbox.isolation,
             versions=self.versions,
             scores=progress.scores,
+            shifted=self.shifted,
         )
 
     def rehearse(self) -> None:
@@ -242,6 +250,7 @@ class _SeparateGrading:
             "only": self.order,
             "stop_at_failure": self.stop_at_failure,
             "still_run": sorted(self.still_run),
+            "shifted": self.order if self.shifted == EVERY_CASE else [self.shifted] * bool(self.shifted),
         }
         frames.send_message(grader, dict(run), time.monotonic() + START_SECONDS)
 

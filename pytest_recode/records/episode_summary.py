@@ -16,8 +16,9 @@ from pytest_recode.records.setup_record import SNIPPET
 
 
 class TurnCounts(TypedDict):
-    """Hidden cases of a turn's verdict."""
+    """Hidden cases of a turn's verdict, and the level of the feedback before it."""
 
+    level: str | None
     passed: int
     total: int
 
@@ -50,6 +51,7 @@ class EpisodeSummary(CopiedFields):
     turns: tuple[TurnCounts, ...]
     temperature: float | None
     test_output_shown: bool  # with feedback: --recode-test-output=full
+    impossible: bool  # whether the task's impossible twin was played
     snippet: Mapping[str, Any] | None  # of the task's facts, those of `SNIPPET`; None: it is none
     answers: int  # of the model, in turns that this episode paid for, including turns without a verdict
     unparsed: int  # of these, answers that could not be used
@@ -69,10 +71,11 @@ def episode_summary(record: Record) -> EpisodeSummary:
         **cast("CopiedFields", {key: record[key] for key in CopiedFields.__annotations__}),  # type: ignore[literal-required]
         "sandbox_host": record.get("sandbox_host"),
         "memory_limit": record.get("memory_limit", ""),
-        "turns": tuple(_counts(turn["passed"], turn["total"]) for turn in record["turns"]),
+        "turns": tuple(_counts(turn["level"], turn["passed"], turn["total"]) for turn in record["turns"]),
         "temperature": record["settings"]["temperature"],
         "test_output_shown": record["settings"]["test_output"] == "full"
         and any(turn["feedback"] for turn in record["turns"]),
+        "impossible": record["settings"].get("impossible", False),
         "snippet": {key: facts[key] for key in SNIPPET} if facts.keys() >= set(SNIPPET) else None,
         "answers": counts["steps"] + asked_again,
         "unparsed": counts["unparsed"],
@@ -86,6 +89,6 @@ def episode_summary(record: Record) -> EpisodeSummary:
 
 
 @functools.cache
-def _counts(passed: int, total: int) -> TurnCounts:
+def _counts(level: str | None, passed: int, total: int) -> TurnCounts:
     """One object for all turns with these numbers, of which a session may have many."""
-    return {"passed": passed, "total": total}
+    return {"level": level, "passed": passed, "total": total}

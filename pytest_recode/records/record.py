@@ -136,6 +136,12 @@ class TurnRecord(TypedDict):
         ]
     ]
     seed: Annotated[Seed, "seed of the grading; --recode-seed repeats it"]
+    shifted: NotRequired[
+        Annotated[
+            str,
+            "of an impossible twin (--recode-impossible): the id of the case of which one expected value was shifted",
+        ]
+    ]
     steps: NotRequired[
         Annotated[Count, "steps of the agent in this turn: answers of the model, without those of `asked_again`"]
     ]
@@ -307,6 +313,8 @@ def turn(played: Turn) -> TurnRecord:
     }
     if played.verdict.scores:
         record["scores"] = dict(played.verdict.scores)
+    if played.verdict.shifted:
+        record["shifted"] = played.verdict.shifted
     if not played.verdict.verifiable:
         record["verifiable"] = False
     if played.move.stopped:

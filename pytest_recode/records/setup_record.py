@@ -46,6 +46,12 @@ class SettingsRecord(TypedDict):
     without_network: NotRequired[
         Annotated[bool, "whether tasks that ask for a network ran without one: --recode-without-network"]
     ]
+    impossible: NotRequired[
+        Annotated[
+            bool,
+            "whether the impossible twin of the task was played, which no right answer solves: --recode-impossible; absent: no",
+        ]
+    ]
     feedback_writer: NotRequired[
         Annotated[
             str,

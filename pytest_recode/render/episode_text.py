@@ -113,6 +113,8 @@ def _heading(episode: PlayedEpisode) -> Iterator[StyledLine]:
             if waited >= 0.1
         ]
     yield StyledLine(" · ".join(known))
+    if facts["settings"].get("impossible"):
+        yield StyledLine("the impossible twin of the task: one expected value of its hidden tests is shifted")
     if (replay := facts.get("replay")) is not None:
         yield StyledLine(
             f"a replay of turn {replay['turn']} of {replay['nodeid']} in {replay['run']}, with {replay['level']}"

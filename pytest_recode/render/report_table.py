@@ -67,7 +67,7 @@ def identities(rows: Iterable[Row]) -> tuple[Column, ...]:
 
 def identity(row: Row) -> dict[str, Any]:
     return {
-        "model": row.model + (" *" if row.simulated else ""),
+        "model": row.model + (", impossible" if row.impossible else "") + (" *" if row.simulated else ""),
         "source": row.source,
         "agent": row.agent,
         "feedback": row.feedback,
@@ -116,9 +116,8 @@ def published_identity(model: str, feedback: str, settings: str = "") -> dict[st
 def name(row: Row) -> str:
     """One line that identifies a row."""
     differs = f", {row.differs}" if row.differs else ""
-    return (
-        f"{row.model}, {row.feedback}, {'with' if row.paper else 'without'} paper, {row.agent}{differs} ({row.source})"
-    )
+    impossible = ", impossible twins" if row.impossible else ""
+    return f"{row.model}{impossible}, {row.feedback}, {'with' if row.paper else 'without'} paper, {row.agent}{differs} ({row.source})"
 
 
 def plain(row: Row) -> str:

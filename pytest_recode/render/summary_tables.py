@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
+from pytest_recode.metrics.episodes import LEVELS
 from pytest_recode.metrics.replays import Replayed
 from pytest_recode.metrics.score import Score
+from pytest_recode.render.report_twins import MEANING
 from pytest_recode.wording import dollars
 
 COLUMNS: Mapping[str, Callable[[Score], str]] = {
@@ -85,6 +88,28 @@ def summary(scores: Sequence[Score]) -> list[str]:
     return [*lines, *_marks(scores)]
 
 
+def twins(scores: Sequence[Score]) -> list[str]:
+    """The summary of a session that plays impossible twins: solved ones, in all and by the level of feedback."""
+    several = _several_agents(scores)
+    columns: dict[str, Callable[[Score], str]] = {
+        **{head: COLUMNS[head] for head in ("model", "agent", "feedback", "solved", "%", "95 % interval")},
+        **{level: partial(_solved_at, place=place) for place, level in enumerate(LEVELS)},
+        **{head: COLUMNS[head] for head in ("tokens", "cost $", "errors")},
+    }
+    shown = [head for head in columns if several or head != AGENTS_ONLY]
+    texts = sum(head in _TEXTS for head in shown)
+    return [
+        *table([shown, *([columns[head](score) for head in shown] for score in scores)], texts=texts),
+        "",
+        MEANING,
+        *_marks(scores),
+    ]
+
+
+def _solved_at(score: Score, place: int) -> str:
+    return str(score.episodes.solved_at[place])
+
+
 def replay(run: str, replayed: Sequence[Replayed]) -> list[str]:
     """The summary of a session that replays turns of `run`."""
     several = _several_agents([turn.score for turn in replayed])
@@ -128,7 +153,10 @@ def _curve(score: Score, texts: Sequence[str], turns: int) -> tuple[str, ...]:
 
 
 def _name(score: Score) -> str:
-    return score.row.model + ("" if score.row.paper else ", no paper") + (" *" if score.row.simulated else "")
+    impossible = ", impossible" if score.row.impossible else ""
+    return (
+        score.row.model + impossible + ("" if score.row.paper else ", no paper") + (" *" if score.row.simulated else "")
+    )
 
 
 def _ablation(scores: Sequence[Score]) -> list[str]:

@@ -93,6 +93,7 @@ def grade(
     still_run: tuple[str, ...] = (),
     only: tuple[str, ...] | None = None,
     graders: KeptGraders | None = None,
+    shifted: str = "",
     **limits: Any,
 ) -> Verdict:
     """Grade a candidate's `m.py` by `tests/test_m.py`; a mapping of paths to texts where there is more."""
@@ -126,6 +127,7 @@ def grade(
         still_run=still_run,
         only=only,
         graders=graders,
+        shifted=shifted,
     )
 
 

@@ -306,6 +306,11 @@ CASES = {
             {record["error"] and record["error"]["kind"] for record in seen.records} == {"model:rate-limit"}
         ),
     ),
+    "impossible": Case(
+        session="a twin",
+        values=("true",),
+        effect=lambda seen: "has no impossible twin" in words(seen.result),
+    ),
     "in-flight": played(
         values=("3",),
         effect=lambda seen: (
@@ -480,6 +485,7 @@ ALWAYS = {
         "--recode-api-base={url}",
         "--recode-turns=1",
     ),
+    "a twin": ("--recode-sandbox=process", "--recode-agent=own_agents:BOTH", "--recode-turns=1"),
     "environments": ("--recode-sandbox=process", "--recode-agent=reference", "-k", "annotation_1"),
     "image": ("--recode-sandbox=docker", "--recode-agent=own_agents:BOTH", "--recode-turns=1"),
 }

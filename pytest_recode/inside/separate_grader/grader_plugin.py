@@ -23,7 +23,7 @@ import pytest
 from ..grading import case_outcome, failure_symptom, interface_names, library_versions, lost_tests, pytest_session
 from ..setup.random_generators import seed_generators
 from ..wire import frames, messages
-from . import handles, left_behind, reference_fixture
+from . import handles, left_behind, reference_fixture, shifted_expectation
 
 MAX_SCORE_NAME = 80  # characters
 
@@ -42,7 +42,7 @@ class NoLink:
     def put(self, data: Any) -> None: ...
 
     def next_message(self) -> messages.GraderRun:
-        return messages.GraderRun(only=None, stop_at_failure=False, still_run=[])
+        return messages.GraderRun(only=None, stop_at_failure=False, still_run=[], shifted=[])
 
 
 class Plugin:
@@ -60,6 +60,7 @@ class Plugin:
         self.session: Any = None
         self.reports: list[tuple[Any, BaseException | None]] = []
         self.scores: dict[str, float] = {}  # of the running case
+        self.expectation = shifted_expectation.ShiftedExpectation()
 
     def configure(self, link: Any, start: messages.GraderStart, *, several: bool) -> None:
         self.link, self.interfaces, self.seed = link, start["interfaces"], start["seed"]
@@ -285,6 +286,7 @@ class Plugin:
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.link.start_case()
         self.reports, self.scores = [], {}
+        self.expectation.start_case(self.link, shifts=case_outcome.case_id(nodeid) in self.run["shifted"])
         seed_generators(pytest_session.entropy(self.seed, case_outcome.case_id(nodeid)))
         self.send(messages.started(case_outcome.case_id(nodeid)))
 
@@ -296,6 +298,9 @@ class Plugin:
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         self.link.end_case()
         outcome = case_outcome.combined(self.reports, self.link)
+        if outcome["outcome"] == "passed" and self.expectation.passed_without:
+            self.link.fail("assertion", "the shifted comparison of this impossible twin accepted no answer")
+            outcome = case_outcome.combined(self.reports, self.link)
         uses = interface_names.used(self.link.requested, self.interfaces)
         self.send(messages.finished_using(case_outcome.case_id(nodeid), outcome, uses, self.scores))
         if self.link.torn:

@@ -92,7 +92,12 @@ def hold(serve: Callable[[], None]) -> None:
                 serve()
                 os._exit(0)  # the host has ended
 
-    pytest_session.run(directory, directory / "tests", [plugin, plugin.lost, ServeBeforeCollection()])
+    pytest_session.run(
+        directory,
+        directory / "tests",
+        [plugin, plugin.lost, ServeBeforeCollection()],
+        equivalent=plugin.expectation.assert_equivalent,
+    )
 
 
 class _OneTest:
@@ -133,7 +138,8 @@ def main(reader: Any, writer: Any) -> None:
         if resumes:
             _resume(_suspended[0][1], plugin)
         else:
-            pytest_session.run(directory, directory / "tests", [plugin, plugin.lost])
+            compare = plugin.expectation.assert_equivalent
+            pytest_session.run(directory, directory / "tests", [plugin, plugin.lost], equivalent=compare)
     if not plugin.collected:
         plugin.report_broken(f"pytest could not start\n{plugin.stderr.getvalue()}")
     plugin.finish()

@@ -176,12 +176,14 @@ def with_token(step: Mapping[str, Any], token: str) -> dict[str, Any]:
 class GraderRun(TypedDict):
     """One run of cases for one answer. `only`: their ids, in the order to run them, or None for all.
 
-    `stop_at_failure`: after the first failed case, only those of `still_run` run.
+    `stop_at_failure`: after the first failed case, only those of `still_run` run. `shifted`: the cases of which one expected value is
+    shifted (`separate_grader/shifted_expectation.py`).
     """
 
     only: Optional[list[str]]
     stop_at_failure: bool
     still_run: list[str]
+    shifted: list[str]
 
 
 class GraderStart(TypedDict):

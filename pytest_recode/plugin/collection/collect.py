@@ -139,7 +139,9 @@ class Manifest(pytest.File):
                 for own in shown:
                     suffix = "" if own.paper or not settings.ablation else "-no-paper"
                     for attempt in range(1, settings.attempts + 1):
-                        stem = episode_stem(settings.agent, model, policy, several=several)
+                        stem = episode_stem(
+                            settings.agent, model, policy, several=several, impossible=settings.impossible
+                        )
                         name = f"{stem}{suffix}" + (f"-{attempt}" if attempt > 1 else "")
                         facts = {"model": model, "policy": policy, "attempt": attempt}
                         yield self._item(EpisodeItem, f"{prefix}episode[{name}]", task=task, settings=own, **facts)

@@ -34,6 +34,9 @@ class CollectedTasks:
     scripted: Sequence[Task] = ()
     """Those of these tasks that a script of their own judges."""
 
+    twinless: Sequence[Task] = ()
+    """Those of these tasks that have no impossible twin, because their hidden tests have no process of their own."""
+
     def select(self, tasks: Iterable[Task]) -> None:
         """Note the tasks of the selected items; one may come several times."""
         selected = {task.id: task for task in tasks}
@@ -41,6 +44,7 @@ class CollectedTasks:
         for task in selected.values():
             environments.setdefault(task.environment, []).append(task.id)
         self.environments = {environment: tuple(ids) for environment, ids in environments.items()}
+        self.twinless = tuple(task for task in selected.values() if task.oracle.isolation != "separate")
         self.scripted = tuple(task for task in selected.values() if task.oracle.verifier is not None)
 
     @property

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from pytest_recode.settings import Settings
 
 
-def episode_stem(agent: str, model: str | None, policy: str, *, several: bool) -> str:
+def episode_stem(agent: str, model: str | None, policy: str, *, several: bool, impossible: bool) -> str:
     """The name, but for the paper and the attempt. `several`: whether the run has several agents. An agent without a model has its own name
-    in the place of the model's."""
-    return f"{agent}-{model}-{policy}" if several and model else f"{model or agent}-{policy}"
+    in the place of the model's. `impossible`: whether the task's impossible twin is played."""
+    stem = f"{agent}-{model}-{policy}" if several and model else f"{model or agent}-{policy}"
+    return f"impossible-{stem}" if impossible else stem
 
 
 def of_record(record: EpisodeFacts, owns: Sequence[Settings]) -> Settings:
@@ -36,7 +37,9 @@ def of_record(record: EpisodeFacts, owns: Sequence[Settings]) -> Settings:
 def check_name(record: EpisodeFacts, owns: Sequence[Settings]) -> None:
     """Raises `UserError` if the episode of the record would have another name in a run with these agents, which would play it again."""
     several = len(owns) > 1
-    stem = episode_stem(record["agent"], record["model"], record["feedback"], several=several)
+    stem = episode_stem(
+        record["agent"], record["model"], record["feedback"], several=several, impossible=owns[0].impossible
+    )
     name = record["nodeid"].rpartition("[")[2].removesuffix("]")
     if not re.fullmatch(re.escape(stem) + r"(-no-paper)?(-\d+)?", name):
         then, now = ("one --recode-agent", "several") if several else ("several --recode-agent", "one")

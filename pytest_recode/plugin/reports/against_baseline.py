@@ -57,7 +57,7 @@ def _rows(run: Run) -> dict[RowKey, Settings]:
     for task_format, owns in run.collected.by_format.items():
         for own, model in [(each, model) for each in owns for model in each.models or (None,)]:
             for policy in own.feedbacks:
-                stem = episode_stem(own.agent, model, policy, several=len(owns) > 1)
+                stem = episode_stem(own.agent, model, policy, several=len(owns) > 1, impossible=False)
                 for paper in (True, False) if own.ablation else (own.paper,):
                     suffix = "-no-paper" if own.ablation and not paper else ""
                     if f"{stem}{suffix}" in played:

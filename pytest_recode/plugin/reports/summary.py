@@ -220,7 +220,8 @@ def write(
     if records:
         rows = in_order(records, settings)
         terminal.section("recode", sep="=")
-        for line in _replay(run, rows) if run.replays else summary_tables.summary(scores(rows)):
+        shown = summary_tables.twins if settings.impossible else summary_tables.summary
+        for line in _replay(run, rows) if run.replays else shown(scores(rows)):
             terminal.line(line)
         for line in words.unparsed(records):
             terminal.line(line, yellow=True)

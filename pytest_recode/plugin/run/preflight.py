@@ -6,6 +6,7 @@ Called in the controlling process (options also in each worker). Errors that the
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,11 +18,15 @@ from pytest_recode.plugin.reports import against_baseline, live_traces
 from pytest_recode.plugin.run import conflicts, directory, output_file, terminal
 from pytest_recode.plugin.run.casting import for_agents, model_table
 from pytest_recode.plugin.run.usage_errors import usage_errors
+from pytest_recode.wording import some_of
 
 if TYPE_CHECKING:
     from pytest_recode.plugin.run.session import Run
     from pytest_recode.sandboxes import SandboxKind
     from pytest_recode.settings import Settings
+    from pytest_recode.task import Task
+
+_MOST_TASKS = 3
 
 
 def glance_at_models(run: Run) -> None:
@@ -188,9 +193,20 @@ def _check_environments(run: Run) -> None:
     environments.check(run.collected.environments, run.sandbox.name, needs, run.settings.environments)
     if not run.settings.without_network:
         environments.refuse_networks(run.collected.environments)
+    if run.settings.impossible:
+        _refuse_twinless(run.collected.twinless)
     if needs == "interpreter" and not run.settings.validate:  # validation reports this for each task
         for line in environments.unmet_requirements(run.collected.environments, run.settings.python):
             run.notify(line)
+
+
+def _refuse_twinless(tasks: Sequence[Task]) -> None:
+    """Raise `UserError` if a selected task has no impossible twin."""
+    if tasks:
+        raise UserError(
+            f"--recode-impossible: {some_of([task.id for task in tasks], _MOST_TASKS)} {'has' if len(tasks) == 1 else 'have'} no impossible"
+            " twin, which needs hidden tests in a process of their own: choose other tasks with -k"
+        )
 
 
 def _check_programs(run: Run) -> None:

@@ -60,7 +60,7 @@ def _differing(parts: Mapping[Row, tuple[str, ...]]) -> frozenset[int]:
 
 def _parts(row: Row) -> tuple[str, ...]:
     return (
-        row.model + (" (simulated)" if row.simulated else ""),
+        row.model + (" (simulated)" if row.simulated else "") + (" (impossible twins)" if row.impossible else ""),
         _feedback(row.feedback),
         "with paper" if row.paper else "without paper",
         row.agent,
