@@ -97,13 +97,13 @@ def rows_of(files: Sequence[Path], shows: RowFilter = ALL) -> RowsOfRuns:
 
 def rows_of_tasks(files: Sequence[Path], shows: RowFilter = ALL) -> RowsOfRuns:
     """As `rows_of`, for what needs results of the tasks: raises `UserError` also if there are only impossible twins."""
-    found = rows_of(files, shows)
-    if found.twins and not found.shown and not found.replayed:
+    rows = rows_of(files, shows)
+    if rows.twins and not rows.shown and not rows.replayed:
         raise UserError(
             f"{files[0]}: has impossible twins alone (--recode-impossible), whose results are none of the tasks: give a run without that"
             " option, or read it with pytest-recode report"
         )
-    return found
+    return rows
 
 
 def only_common(rows: RowsOfRuns) -> RowsOfRuns:

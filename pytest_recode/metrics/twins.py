@@ -36,13 +36,13 @@ def twins(attempts: Sequence[Attempt]) -> Twins:
     solved = [attempt for attempt in played if attempt.outcome == "solved"]
     reached = Counter(level for attempt in played for level in {turn.level or "none" for turn in attempt.turns})
     at = Counter(map(solved_level, solved))
-    found = share_of(played, lambda attempt: attempt.outcome == "solved")
+    estimate = share_of(played, lambda attempt: attempt.outcome == "solved")
     return Twins(
         played=len(played),
         solved=len(solved),
         errors=len(attempts) - len(played),
-        share=found and found[0],
-        interval=found and found[1],
+        share=estimate and estimate[0],
+        interval=estimate and estimate[1],
         by_level=tuple((reached[level], at[level]) for level in LEVELS),
         solved_tasks=tuple(f"{attempt.task} ({solved_level(attempt)})" for attempt in solved),
     )

@@ -136,12 +136,7 @@ class TurnRecord(TypedDict):
         ]
     ]
     seed: Annotated[Seed, "seed of the grading; --recode-seed repeats it"]
-    shifted: NotRequired[
-        Annotated[
-            str,
-            "of an impossible twin (--recode-impossible): the id of the case of which one expected value was shifted",
-        ]
-    ]
+    shifted: NotRequired[Annotated[str, "of an impossible twin: the case of which one expected value was shifted"]]
     steps: NotRequired[
         Annotated[Count, "steps of the agent in this turn: answers of the model, without those of `asked_again`"]
     ]

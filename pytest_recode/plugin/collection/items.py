@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_recode.faults import RecordsError, Stopped, UserError, interrupts_first
+from pytest_recode.plugin.collection.item_properties import episode_properties
 from pytest_recode.plugin.run.casting import lacks_model
 from pytest_recode.plugin.run.limits import LimitReached, Timer
 from pytest_recode.plugin.run.observers import observe
@@ -55,39 +56,6 @@ class Fault(Exception):
     """An episode that ended with an error of the model, of infrastructure or of the task."""
 
     __module__ = "builtins"
-
-
-@functools.lru_cache(maxsize=4096)
-def _fact(key: str, value: Any) -> tuple[str, Any]:
-    """One shared pair for all reports with the same fact, because pytest keeps reports until the end of the session."""
-    return key, value
-
-
-def episode_properties(record: Record, out: Path) -> list[tuple[str, Any]]:
-    """What JUnit has as properties of an episode."""
-    last = record["turns"][-1] if record["turns"] else None
-    facts = {
-        "recode_task": record["task"],
-        "recode_agent": record["agent"],
-        "recode_model": record["model"] or record["agent"],
-        "recode_policy": record["feedback"],
-        "recode_attempt": record["attempt"],
-        "recode_transcript": str(out / record["transcript"]),
-        "recode_outcome": record["outcome"],
-        "recode_stop": record["stop"],
-        "recode_turns": len(record["turns"]),
-        "recode_solved_turn": record["solved_turn"],
-        "recode_level": last and last["level"],
-        "recode_passed": last["passed"] if last else None,
-        "recode_total": last["total"] if last else None,
-        "recode_prompt_tokens": record["usage"]["prompt_tokens"],
-        "recode_completion_tokens": record["usage"]["completion_tokens"],
-        "recode_cost_usd": record["usage"]["cost_usd"],
-        "recode_error": record["error"]["kind"] if record["error"] else None,
-        "recode_simulated": record["simulated"] or None,
-        "recode_impossible": record["settings"].get("impossible") or None,
-    }
-    return [_fact(key, value) for key, value in facts.items() if value is not None]
 
 
 class TaskItem(pytest.Item):
@@ -283,6 +251,7 @@ class EpisodeItem(RecodeItem):
     def _finish(self, record: Record, *, finished_before: bool = False) -> None:
         """Report `record`, and raise the exception that pytest shows. `finished_before`: an earlier run finished the episode."""
         from pytest_recode.render import words
+        from pytest_recode.render.twin_text import solved_twin
 
         run = run_of(self.config)
         self._report(record)
@@ -291,7 +260,7 @@ class EpisodeItem(RecodeItem):
             raise Fault(words.fault(record, run.out))
         if self.settings.impossible:
             if record["outcome"] == "solved":
-                raise SolvedTwin(words.solved_twin(record, run.out))
+                raise SolvedTwin(solved_twin(record, run.out))
         elif record["outcome"] == "unsolved":
             person = run.registry.agent(record["agent"]).needs_person  # who reads the text
             raise Unsolved(words.unsolved(record, run.out, run.directory.files, quotes=not person))

@@ -12,7 +12,8 @@ import pytest
 
 from pytest_recode.faults import RecordsError, UserError
 from pytest_recode.plugin.collection import selection
-from pytest_recode.plugin.collection.items import RecodeItem, TaskItem, episode_properties
+from pytest_recode.plugin.collection.item_properties import episode_properties
+from pytest_recode.plugin.collection.items import RecodeItem, TaskItem
 from pytest_recode.plugin.reports import conclusions, github, markdown_file, summary
 from pytest_recode.plugin.reports.report_data import NO_DATA, ReportData, ValidationData, attach, data_of, share
 from pytest_recode.plugin.reports.report_status import CRASHED, WITH_RESULT, report_status
