@@ -1,4 +1,4 @@
-"""The bundled tasks: complete, solved by their reference, and by nothing that only looks like an answer."""
+"""The bundled and the frontier tasks: complete, solved by their reference, and by nothing that only looks like an answer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ from pytest_recode.validation.mutants import mutants
 from pytest_recode.validation.validate import validate
 from pytest_recode.verdict import Outcome, Verdict
 
-MANIFESTS = sorted((Path(__file__).parents[1] / "tasks").glob("*/task.yaml"))
+ROOT = Path(__file__).parents[1]
+FRONTIER = sorted((ROOT / "frontier").glob("*/task.yaml"))
+MANIFESTS = [*sorted((ROOT / "tasks").glob("*/task.yaml")), *FRONTIER]
 OWN = {"numpy", "scipy"} | sys.stdlib_module_names
 CATEGORIES = {"T0", "T1", "T2", "T3", "T4"}
 
@@ -83,6 +85,22 @@ def test_each_domain_has_tasks() -> None:
     domains = Counter(read(manifest)[0].domain for manifest in MANIFESTS)
     assert domains.keys() == {"ml", "nlp", "cv", "science"}
     assert min(domains.values()) >= 2
+
+
+def test_frontier_tasks_are_marked_and_have_a_page_and_names_of_their_own() -> None:
+    frontier = [read(manifest)[0] for manifest in FRONTIER]
+    assert frontier
+    assert all("frontier" in task.subsets for task in frontier)
+    assert len({read(manifest)[0].id for manifest in MANIFESTS}) == len(MANIFESTS)
+    for manifest in FRONTIER:
+        assert len([path for path in read(manifest)[1].repo if path.endswith(".py")]) >= 60
+        assert len(row_of(manifest)) == 6
+
+
+def test_no_bundled_task_is_in_the_subset_frontier() -> None:
+    assert not [
+        manifest for manifest in MANIFESTS if manifest not in FRONTIER and "frontier" in read(manifest)[0].subsets
+    ]
 
 
 @each_task
@@ -325,7 +343,8 @@ def test_right_answers_pass_and_wrong_ones_fail_in_a_case_about_their_requiremen
 
 def row_of(manifest: Path) -> list[str]:
     """The cells of the task's row: hidden cases, right answers, wrong answers, mutants, of these detected, seeds."""
-    page = (manifest.parents[2] / "docs/reference/bundled-tasks.md").read_text("utf-8")
+    name = "frontier-tasks.md" if manifest in FRONTIER else "bundled-tasks.md"
+    page = (ROOT / "docs/reference" / name).read_text("utf-8")
     [row] = [line for line in page.splitlines() if re.match(rf"\| {manifest.parent.name} (\|.*){{7}}$", line)]
     return [cell.strip() for cell in row.split("|")][2:8]
 

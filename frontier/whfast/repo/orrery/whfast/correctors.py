@@ -1,0 +1,9 @@
+"""Coefficients of symplectic correctors."""
+
+
+def stages(order: int) -> tuple[tuple[float, float], ...]:
+    """The pairs (a_i, b_i) of a corrector."""
+    raise NotImplementedError
+
+
+# recode-canary 8f0c6a52-3d17-4b7e-9a41-c2e95d70b618
