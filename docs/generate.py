@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest_recode
+from docs import bundled_pages
 from pytest_recode import cli, formats, records, render
 from pytest_recode.faults import ModelError, ModelFault
-from pytest_recode.formats import directory
 from pytest_recode.plugin import hookspecs, options
 from pytest_recode.records.record import Record
 from pytest_recode.render import report_code, summary_tables, words
@@ -28,7 +28,6 @@ from tests.metrics import samples
 
 REFERENCE = Path(__file__).parent / "reference"
 RECORD_SCHEMA = Path(records.__file__).parent / "records.schema.json"
-TASKS = Path(__file__).parents[1] / "tasks"
 Schema = Mapping[str, Any]
 
 
@@ -49,7 +48,8 @@ def pages() -> dict[str, str]:
         "errors.md": _errors(),
         "table-columns.md": _columns(),
         "commands.md": _commands(),
-        "bundled-papers.md": _papers(),
+        "bundled-papers.md": bundled_pages.papers(_page, _table),
+        "bundled-difficulty.md": bundled_pages.difficulty(_page, _table),
         "modules.md": _modules(),
     }
 
@@ -195,13 +195,14 @@ def _columns() -> str:
     lines_only, agents_only = summary_tables.LINES_ONLY, summary_tables.AGENTS_ONLY
     heads = ", ".join(f"`{head}`" for head in summary_tables.COLUMNS if head not in (lines_only, agents_only))
     replay_heads = ", ".join(f"`{head}`" for head in summary_tables.REPLAY_COLUMNS if head != agents_only)
+    effort_heads = ", ".join(f"`{head}`" for head in summary_tables.EFFORT_COLUMNS)
     return _page(
         "Columns of summary and report",
         "For people who look up a column of a table, or a key of `pytest-recode report --format csv` or `json`. [Metrics](metrics.md) has\n"
         "the formulas, [Reports](report.md) the options. A report has only the tables for which the runs have data, and omits columns in which\n"
         "all rows have the same value. Numbers in a key or a head (`pass_at_2`, `turn_1`) are examples.",
         f"The summary at the end of a run has {heads}, `{lines_only}` for tasks with counted lines, and `{agents_only}` if there are several. "
-        f"A replay has {replay_heads}. "
+        f"Its second table, `effort`, has {effort_heads}; k is the number of attempts. A replay has {replay_heads}. "
         "[Concepts](../explanation/concepts.md#what-the-summarys-columns-say) explains them.",
         *blocks,
     )
@@ -235,32 +236,6 @@ def _commands() -> str:
         "For people who look for a command. `pytest` plays tasks and validates them, with the options `--recode-…` ([Options](options.md)).\n"
         "`pytest-recode` has the commands below, which play nothing. `pytest-recode COMMAND --help` prints the options of each.",
         _table(("command", "what it is for", "explained in"), rows),
-    )
-
-
-_FIELDS = {
-    "ml": "machine learning",
-    "nlp": "natural language processing",
-    "cv": "computer vision",
-    "science": "computational science",
-}
-
-
-def _papers() -> str:
-    tasks = [task for path in sorted(TASKS.glob("*/task.yaml")) for task in directory.load(path)]
-    rows = []
-    for task in sorted(tasks, key=lambda task: (list(_FIELDS).index(task.domain), task.id)):
-        paper = task.paper
-        source = f"[{paper.title}]({paper.url})" if paper.url else paper.title
-        modules = len(list((task.manifest.parent / "repo").rglob("*.py")))
-        counts = (len(task.interfaces), len(task.targets), modules)
-        rows.append((task.id, _FIELDS[task.domain], f"{source}, {paper.year}", task.difficulty, *map(str, counts)))
-    return _page(
-        "Papers of the bundled tasks",
-        "For people who choose among the tasks in `tasks/`: field, paper with its year, difficulty, the number of functions and classes to\n"
-        "implement, of files to write them in, and of Python files of the repository. Hard tasks have several targets in a repository of ten or more\n"
-        "modules. [Bundled tasks](bundled-tasks.md) says how strong their hidden tests are.",
-        _table(("task", "field", "paper", "difficulty", "interfaces", "targets", "modules"), rows),
     )
 
 

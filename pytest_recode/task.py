@@ -212,6 +212,21 @@ class Invariant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BlindAttempt:
+    """What one attempt at a task did, of a solver who saw only what an agent sees: the measured difficulty.
+
+    Solved in turn `turns`, counted from 1, or unsolved after so many turns. `level`: the highest of the feedback before them, "L0" … "L4";
+    "" without feedback, which only a single turn has.
+    """
+
+    solver: str
+    date: str
+    solved: bool
+    turns: int
+    level: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """One unit of research code to write. Creating a Task is cheap; `load` reads its files."""
 
@@ -232,7 +247,8 @@ class Task:
     domain: str = ""
     tags: tuple[str, ...] = ()
     subsets: tuple[str, ...] = ()  # parts of the set that the task belongs to, such as quick
-    difficulty: str = ""
+    difficulty: str = ""  # in its author's word
+    measured: tuple[BlindAttempt, ...] = ()
     environment: Environment = Environment()
     limits: Limits = Limits()
     license: str = ""

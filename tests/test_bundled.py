@@ -15,7 +15,7 @@ import pytest
 
 import pytest_recode.records
 from pytest_recode.formats import directory
-from pytest_recode.task import Task
+from pytest_recode.task import BlindAttempt, Task
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = json.loads((Path(pytest_recode.records.__file__).parent / "records.schema.json").read_text("utf-8"))
@@ -110,6 +110,14 @@ def test_a_hard_task_has_several_targets_among_ten_modules(task: Task) -> None:
     assert len(modules) >= 10
 
 
+def test_the_page_on_difficulty_tells_what_is_known_of_each_task() -> None:
+    """It says in words that each task in tasks/ had one blind attempt, which solved it at once."""
+    known = {task.id: task.measured for task in LOADED}
+    expected = BlindAttempt(solver="from-the-brief", date="2026-11-26", solved=True, turns=1)
+    assert known == dict.fromkeys(known, (expected,))
+    assert all((ROOT / "tasks" / task / "proofs/right/from-the-brief").is_dir() for task in known)
+
+
 def test_the_subset_quick_has_tasks_of_every_field_and_difficulty() -> None:
     assert Counter(task.domain for task in QUICK) == {"ml": 2, "nlp": 2, "cv": 2, "science": 2}
     assert Counter(task.difficulty for task in QUICK) == {"easy": 2, "medium": 4, "hard": 2}
@@ -120,7 +128,7 @@ def test_the_page_of_the_bundled_tasks_lists_the_subset_quick() -> None:
     section = text.partition("\n## The subset quick\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| ([a-z0-9-]+) \| ([a-z ]+) \| (easy|medium|hard) \|$", section, re.MULTILINE)
     assert [(task, difficulty) for task, _, difficulty in rows] == [(task.id, task.difficulty) for task in QUICK]
-    [command] = re.findall(r"^pytest-recode power --tasks (.*)$", section, re.MULTILINE)
+    [command] = re.findall(r"^pytest-recode power --difficulty assumed --tasks (.*)$", section, re.MULTILINE)
     assert command.split() == [f"tasks/{task.id}" for task in QUICK]
 
 

@@ -430,7 +430,7 @@ def test_pass_at_k_says_of_how_many_tasks(report: Report, tmp_path: Path) -> Non
     [row] = csv.DictReader(io.StringIO(report(mine, "--table=attempts", "--format=csv").stdout))
     assert (row["tasks_1"], row["tasks_2"], row["tasks_3"]) == ("2", "1", "1")
     assert (row["pass_at_1"], row["pass_at_1_at_least"]) == ("66.67", "44.44")
-    assert re.search(r"pass@1 +of tasks +pass@2 +of tasks", report(mine, "--table=attempts").stdout)
+    assert re.search(r"pass@1 +of tasks +pass@2 +pass\^2 +of tasks", report(mine, "--table=attempts").stdout)
 
 
 def test_every_table_with_shares_says_what_is_not_in_them(report: Report, tmp_path: Path) -> None:
@@ -439,6 +439,7 @@ def test_every_table_with_shares_says_what_is_not_in_them(report: Report, tmp_pa
     tables = json.loads(report(mine, "--format=json", "--tasks", ROOT / "tasks").stdout)["tables"]
     assert [table["name"] for table in tables] == [
         "episodes",
+        "effort",
         "curves",
         "levels",
         "costs",
@@ -482,7 +483,7 @@ def test_a_killed_run_is_reported_and_said(report: Report, tmp_path: Path) -> No
         (["recode-out"], "recode-out: contains no results.jsonl: did you mean"),
         (
             ["recode-out/L0", "--table=score"],
-            "--table=score: no such table for these files; the tables are episodes, comparisons",
+            "--table=score: no such table for these files; the tables are episodes, effort, comparisons, turns",
         ),
         (
             ["recode-out/L0", "--table=comparison"],
@@ -493,7 +494,7 @@ def test_a_killed_run_is_reported_and_said(report: Report, tmp_path: Path) -> No
         (["recode-out/L0", "--hard-threshold=2"], "'2' is not a share in (0, 1], such as 1/3 or 0.25"),
         (["recode-out/L0", "--format=csv", "--table=costs", "--table=errors"], "give --table once"),
         (["recode-out/L0", "--table=comparisons"], "these files have no data for it"),
-        (["recode-out/L0", "--table=code"], "the tables are episodes, comparisons, curves, levels"),
+        (["recode-out/L0", "--table=code"], "the tables are episodes, effort, comparisons, turns, curves, levels"),
         (["recode-out/L0", "--table=code"], "; code needs --tasks"),
         (["recode-out/L0", "--tasks", "nowhere"], "nowhere: no such file or directory; give a directory with"),
         (["recode-out/L0", "--tasks", "recode-out"], "recode-out: contains no tasks; give a directory with"),

@@ -17,7 +17,7 @@ import pytest
 from docs import generate
 from pytest_recode.faults import ModelFault, ProgramFault
 from pytest_recode.render import words
-from pytest_recode.render.summary_tables import COLUMNS
+from pytest_recode.render.summary_tables import COLUMNS, EFFORT_COLUMNS
 from tests.projects import Command
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -58,6 +58,7 @@ def generated() -> dict[str, str]:
         "table-columns.md",
         "commands.md",
         "bundled-papers.md",
+        "bundled-difficulty.md",
         "modules.md",
     ],
 )
@@ -101,8 +102,9 @@ def test_every_column_of_the_summary_is_explained() -> None:
     text = (ROOT / "docs" / "explanation" / "concepts.md").read_text("utf-8")
     rows = re.findall(r"^\| ([^|]+) \|", text[text.index("## What the summary's columns say") :], re.MULTILINE)
     explained = {head for row in rows for head in row.split(", ")}
-    assert set(COLUMNS) - explained == {"model", "feedback"}  # the sentence above the table names them
-    assert explained - set(COLUMNS) == {"column", "solved within turn"}
+    shown = {*COLUMNS, *EFFORT_COLUMNS}
+    assert shown - explained == {"model", "feedback"}  # the sentence above the table names them
+    assert explained - shown == {"column", "solved within turn"}
 
 
 PLACES = [

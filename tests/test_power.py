@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from pytest_recode.metrics.statistical_power import smallest, task_set
+from pytest_recode.formats import directory
+from pytest_recode.metrics import difficulty
+from pytest_recode.metrics.statistical_power import TaskSet, smallest, task_set
 from pytest_recode.models.litellm_client import list_price
 from pytest_recode.models.table import resolve
 from tests.messages import assert_line, assert_message
@@ -50,7 +52,7 @@ def tables(text: str) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 def test_of_tasks_alone(command: Command, place: Path) -> None:
-    done = command(place, "power", "--tasks", "tasks")
+    done = command(place, "power", "--difficulty=assumed", "--tasks", "tasks")
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in done.stdout.splitlines() if re.match(r" +\d", line)]
     assert [row[:2] for row in rows] == [[str(attempts), str(attempts * COUNT)] for attempts in (1, 3, 5)]
@@ -60,9 +62,9 @@ def test_of_tasks_alone(command: Command, place: Path) -> None:
     assert_line(done.stdout, "difficulties", "assumed", "beta(0.54, 0.54)", "--runs")
     assert_line(done.stdout, "cost", "unknown", "--runs RUN")
     assert "$" not in done.stdout
-    asked = command(place, "power", "--tasks", "tasks", "--format=json")
+    asked = command(place, "power", "--difficulty=assumed", "--tasks", "tasks", "--format=json")
     assert [row["points"] for row in tables(asked.stdout)] == points
-    assert command(place, "power", "--tasks", "tasks").stdout == done.stdout
+    assert command(place, "power", "--difficulty=assumed", "--tasks", "tasks").stdout == done.stdout
 
 
 def test_one_number_of_attempts_and_another_seed(command: Command, place: Path) -> None:
@@ -83,14 +85,22 @@ def test_several_numbers_of_attempts(command: Command, place: Path) -> None:
 def test_points_ask_for_the_smallest_number_of_attempts(command: Command, place: Path) -> None:
     points = smallest(task_set(dict.fromkeys(NAMES), {}), 3)
     assert points is not None
-    [row] = tables(command(place, "power", "--tasks", "tasks", f"--points={points}", "--format=json").stdout)
+    [row] = tables(
+        command(
+            place, "power", "--difficulty=assumed", "--tasks", "tasks", f"--points={points}", "--format=json"
+        ).stdout
+    )
     assert (row["attempts"], row["episodes"], row["points"]) == (3, 3 * COUNT, points)
-    [fewer] = tables(command(place, "power", "--tasks", "tasks", "--attempts=2", "--format=json").stdout)
+    [fewer] = tables(
+        command(place, "power", "--difficulty=assumed", "--tasks", "tasks", "--attempts=2", "--format=json").stdout
+    )
     assert fewer["points"] > points
     assert_line(
-        command(place, "power", "--tasks", "tasks", f"--points={points}").stdout, f"--points={points}", "3 attempts"
+        command(place, "power", "--difficulty=assumed", "--tasks", "tasks", f"--points={points}").stdout,
+        f"--points={points}",
+        "3 attempts",
     )
-    some = command(place, "power", "--tasks", "tasks", "--points=2").stdout
+    some = command(place, "power", "--difficulty=assumed", "--tasks", "tasks", "--points=2").stdout
     assert_line(some, "--points=2", "50 attempts", "more tasks are needed")
     assert "at least 6" not in some
     few = command(place, "power", "--tasks", "tasks/bpe", "--points=100").stdout
@@ -144,6 +154,119 @@ def test_benchmarks_are_separate(command: Command, tmp_path: Path) -> None:
     assert "| directory | 9 tasks |" in command(tmp_path, "power", "--runs", "one", "other", "--format=markdown").stdout
 
 
+def test_blind_attempts_give_the_difficulties(command: Command, place: Path) -> None:
+    done = command(place, "power", "--tasks", "tasks", "--attempts=1")
+    assert done.returncode == 0, done.stderr
+    assert_line(done.stdout, "difficulties", "measured", f"{COUNT} of {COUNT} blind attempts", "--difficulty=assumed")
+    assert "at turn 1, no model can be more than 2.6 points better" in done.stdout
+    assert "beta(" not in done.stdout
+    [row] = tables(command(place, "power", "--tasks", "tasks", "--attempts=1", "--format=json").stdout)
+    assert row["points"] == smallest(forty(), 1)
+
+
+@pytest.mark.slow
+def test_a_task_without_a_blind_attempt_is_assumed(command: Command, place: Path) -> None:
+    shutil.copytree(ROOT / "tasks/bpe", place / "own/another")
+    manifest = place / "own/another/task.yaml"
+    text = re.sub(r"measured:\n  - .*\n", "", manifest.read_text("utf-8").replace("id: bpe", "id: another"))
+    manifest.write_text(text)
+    done = command(place, "power", "--tasks", "tasks", "own", "--attempts=1")
+    assert_line(done.stdout, "difficulties of 1 task:", "assumed", "beta(0.54, 0.54)")
+    assert_line(done.stdout, "difficulties: measured", f"{COUNT} blind attempts")
+    run(place / "part", episodes(NAMES[:6], model="gpt-5"))
+    recorded = command(place, "power", "--tasks", "tasks", "--runs", "part", "--attempts=1")
+    assert "blind" not in recorded.stdout
+
+
+def test_tasks_that_do_not_exist_yet(command: Command, place: Path) -> None:
+    done = command(place, "power", "--more-tasks=12", "--attempts=3")
+    assert done.returncode == 0, done.stderr
+    assert_line(done.stdout, "12 tasks that do not exist yet", "assumed", "beta(5.5, 5.5)", "between 0.25 and 0.75")
+    assert "blind" not in done.stdout
+    [row] = tables(command(place, "power", "--more-tasks=12", "--attempts=3", "--format=json").stdout)
+    assert (row["units"], row["episodes"]) == ("12 tasks", 36)
+    assert row["points"] == smallest(twelve(), 3)
+    run(place / "one", episodes(["a", "b"], model="gpt-5"))
+    run(place / "other", own_run("gpt-4.1", "GPT_4_1"))
+    several = command(place, "power", "--runs", "one", "other", "--more-tasks=3")
+    assert_message(several.stderr.strip(), "--more-tasks=3", "several benchmarks", "directory", "give those of one")
+
+
+@pytest.mark.slow
+def test_the_difference_of_turns(command: Command, place: Path) -> None:
+    done = command(place, "power", "--more-tasks=12", "--turns=10", "--attempts=3")
+    assert_line(done.stdout, "turns:", "at most 10", "counts as 11")
+    [row] = tables(command(place, "power", "--more-tasks=12", "--turns=10", "--attempts=3", "--format=json").stdout)
+    assert row["turns"] == pytest.approx((smallest(twelve(), 3, turns=10) or 0) / 10)
+    few = command(place, "power", "--more-tasks=5", "--turns=10", "--attempts=1", "--format=json")
+    assert [row["turns"] for row in tables(few.stdout)] == [None]
+    with_runs = command(place, "power", "--runs", "compare", "--turns=10", "--attempts=1", "--format=json")
+    assert 0 < tables(with_runs.stdout)[0]["turns"] < 10
+
+
+def forty(turns: int = 1, count: int = COUNT, more: int = 0) -> TaskSet:
+    """So many of the bundled tasks as blind solvers measured them, and `more` that do not exist yet."""
+    blind = {task.id: task.measured for path in ROOT.glob("tasks/*/task.yaml") for task in directory.load(path)}
+    measured = difficulty.measured(blind, turns)
+    chosen = sorted(measured)[:count]
+    names = [*chosen, *(f"more {number}" for number in range(more))]
+    return task_set(dict.fromkeys(names), {name: measured.get(name, difficulty.BETWEEN) for name in names})
+
+
+def twelve() -> TaskSet:
+    return forty(count=0, more=12)
+
+
+SETS = {
+    "the forty": (COUNT, 0),
+    "twelve assumed": (0, 12),
+    "fifty-two: both": (COUNT, 12),
+    "thirty-two: twelve assumed and twenty of the forty": (20, 12),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SETS)
+def test_the_table_for_strong_models_is_current(name: str) -> None:
+    count, more = SETS[name]
+    cells = []
+    for attempts in (1, 3, 5):
+        cells.append(str(smallest(forty(1, count, more), attempts)))
+        cells.append(f"{(smallest(forty(10, count, more), attempts, turns=10) or 0) / 10:.1f}")
+    assert f"| {name} | {' | '.join(cells)} |" in page("reference/bundled-tasks.md")
+
+
+@pytest.mark.slow
+def test_the_differences_behind_the_table_are_current() -> None:
+    text = page("reference/bundled-tasks.md")
+    whole = forty(1, 20, 12)
+    [easy] = set(whole.difficulties) - {difficulty.BETWEEN}
+    kinds = {easy: 20, difficulty.BETWEEN: 12}
+    gap = difficulty.gap_of(kinds, 0.15)
+    parts = [100 * difficulty.difference({kind: 1}, gap) for kind in (difficulty.BETWEEN, easy)]
+    assert "Fifteen points on the thirty-two are {:.0f} on the twelve and {:.0f} on the twenty".format(*parts) in text
+    of_turns = 100 * difficulty.difference({difficulty.BETWEEN: 1}, difficulty.gap_of(kinds, 0.05, 10))
+    assert f"are {of_turns:.0f} points apart at turn 1 on the twelve" in text
+    fixed = []
+    for mean in (0.25, 0.5, 0.75):
+        known = dict(zip(whole.tasks, whole.difficulties, strict=True))
+        sharp = difficulty.Difficulty(solved=200 * mean, unsolved=200 * (1 - mean))
+        its = {task: sharp if one == difficulty.BETWEEN else one for task, one in known.items()}
+        fixed.append(smallest(task_set(dict.fromkeys(its), its), 3))
+    assert "a probability of 0.25, 0.5 or 0.75 give {}, {} and {} points".format(*fixed) in text
+
+
+def test_the_figures_for_strong_models_are_current(command: Command, place: Path) -> None:
+    section = (ROOT / "docs/reference/bundled-tasks.md").read_text("utf-8").partition("\n### Strong models\n")[2]
+    shown = command(place, "power", "--tasks", "tasks", "--format=markdown").stdout
+    rows = [line for line in shown.splitlines() if line.startswith("|")]
+    assert "\n".join(rows) in section
+    [headroom] = re.findall(r"more than ([\d.]+) points better", shown)
+    words = " ".join(section.split())
+    assert f"no model can be more than {headroom} points better" in words
+    assert f"the comparison needs {rows[3].split('|')[3].strip()} points with three attempts" in words
+
+
 def test_few_tasks_find_nothing(command: Command, place: Path) -> None:
     done = command(place, "power", "--tasks", "tasks/bpe", "tasks/mbar")
     assert done.returncode == 0, done.stderr
@@ -157,7 +280,12 @@ def test_few_tasks_find_nothing(command: Command, place: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "subject", "more"),
     [
-        ([], "power needs tasks", ("--tasks DIR", "--runs RUN")),
+        ([], "power needs tasks", ("--tasks DIR", "--runs RUN", "--more-tasks N")),
+        (["--runs", "others", "--difficulty=measured"], "--difficulty=measured", ("--runs gives", "leave out one")),
+        (["--tasks", "tasks", "--turns=1"], "--turns=1", ("from 2 to 30",)),
+        (["--tasks", "tasks", "--turns=31"], "--turns=31", ("from 2 to 30",)),
+        (["--tasks", "tasks", "--turns=9", "--points=9"], "--points", ("excludes --turns", "leave out one")),
+        (["--tasks", "tasks", "--turns=9", "--attempts", "3", "11"], "--attempts=11", ("from 1 to 10 with --turns",)),
         (["--tasks", "empty"], "empty", ("contains no tasks", "task.yaml")),
         (["--tasks", "broken"], "broken/one/task.yaml", ("not valid YAML",)),
         (["--tasks", "tasks", "broken"], "broken/one/task.yaml", ("not valid YAML",)),
@@ -243,7 +371,7 @@ def page(name: str) -> str:
 
 
 def test_the_figures_of_the_bundled_tasks_are_current(command: Command, place: Path) -> None:
-    shown = command(place, "power", "--tasks", "tasks", "--format=markdown").stdout
+    shown = command(place, "power", "--difficulty=assumed", "--tasks", "tasks", "--format=markdown").stdout
     rows = [line for line in shown.splitlines() if line.startswith("|")]
     text = (ROOT / "docs/reference/bundled-tasks.md").read_text("utf-8")
     assert "\n".join(rows) in text
@@ -256,7 +384,9 @@ def test_the_figures_of_the_bundled_tasks_are_current(command: Command, place: P
 
 def test_the_figures_of_the_subset_quick_are_current(command: Command, place: Path) -> None:
     section = (ROOT / "docs/reference/bundled-tasks.md").read_text("utf-8").partition("\n## The subset quick\n")[2]
-    [line] = re.findall(r"^pytest-recode (power --tasks .*)$", section.partition("\n## ")[0], re.MULTILINE)
+    [line] = re.findall(
+        r"^pytest-recode (power --difficulty assumed --tasks .*)$", section.partition("\n## ")[0], re.MULTILINE
+    )
     shown = command(place, *line.split(), "--format=markdown").stdout
     rows = [row for row in shown.splitlines() if row.startswith("|")]
     assert "\n".join(rows) in section
@@ -276,7 +406,11 @@ def test_the_number_of_attempts_that_the_guide_names_is_current(command: Command
     [(points, attempts)] = re.findall(
         r"`--points (\d+)` .*? bundled tasks need (\d+) attempts", page("how-to/compare-models.md")
     )
-    [row] = tables(command(place, "power", "--tasks", "tasks", f"--points={points}", "--format=json").stdout)
+    [row] = tables(
+        command(
+            place, "power", "--difficulty=assumed", "--tasks", "tasks", f"--points={points}", "--format=json"
+        ).stdout
+    )
     assert row["attempts"] == int(attempts)
 
 

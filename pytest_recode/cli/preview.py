@@ -173,6 +173,7 @@ def _prompt(task: Task, task_format: Format, agent: str, protocol: str) -> str:
             f" (--protocol={other} prints the other prompt)."
             if choice
             else "Protocol: text, the only one of this agent.",
+            *_difficulty_note(task),
             *_image_note(task),
             f"No model was called. Tokens are an estimate, {CHARACTERS} characters each: each provider counts its own.",
         ),
@@ -181,6 +182,14 @@ def _prompt(task: Task, task_format: Format, agent: str, protocol: str) -> str:
         tools=[json.dumps(tool, ensure_ascii=False) for tool in request.tools],
     )
     return prompt_text(view)
+
+
+def _difficulty_note(task: Task) -> list[str]:
+    """A note on what blind solvers did, and on the author's word."""
+    from pytest_recode.render.measured_difficulty import sentence
+
+    word = f"{task.difficulty} in its author's word; " if task.difficulty else ""
+    return [f"Difficulty: {word}{sentence(task.measured)}."] if word or task.measured else []
 
 
 def _image_note(task: Task) -> list[str]:

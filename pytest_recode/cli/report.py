@@ -144,8 +144,10 @@ def _report(arguments: argparse.Namespace) -> str:
         ),
         **_code(arguments, rows.own, tasks, notes),
     }
-    if arguments.base and arguments.table and "comparisons" not in arguments.table:
-        raise UserError("--base requires the table comparisons: add --table=comparisons, or remove --base or --table")
+    if arguments.base and arguments.table and not {"comparisons", "turns"} & {*arguments.table}:
+        raise UserError(
+            "--base requires the table comparisons or turns: add --table=comparisons, or remove --base or --table"
+        )
     if arguments.by and arguments.table:
         raise UserError("--by=date shows one table, history: remove --by or --table")
     selected = ["history"] if arguments.by else arguments.table

@@ -25,6 +25,7 @@ from pytest_recode.render import (
     report_speed,
     report_table,
     report_tasks,
+    report_turns,
     report_twins,
 )
 from pytest_recode.render.report_table import Rows, Table
@@ -120,7 +121,7 @@ def only_common(rows: RowsOfRuns) -> RowsOfRuns:
     return replace(rows, shown=shown, notes=(*rows.notes, *notes))
 
 
-_ABOVE = ("episodes", "comparisons")
+_ABOVE = ("episodes", "effort", "comparisons", "turns")
 """The tables that answer most questions, so that they are above the long ones."""
 
 
@@ -139,12 +140,14 @@ def makers(
     best = max(with_lines, key=lambda row: passed(with_lines[row]).scaled or 0, default=None)
     detail = list(shown) if rows.chosen else [row for row in with_lines if not row.published]
     episodes = report_episodes.tables(own, known)
+    played = {row: group for row, group in shown.items() if group}
     pairs = report_pairs.tables(
-        {row: group for row, group in shown.items() if group},
+        played,
         rows.replayed,
         [one for one in rows.attempts if one.replay is None],
         base=base,
     )
+    pairs |= {"turns": lambda: report_turns.table(played, base)}
     return {
         **report_snippets.tables(
             with_lines,

@@ -90,6 +90,11 @@ class Feedback:
     items: tuple[FeedbackItem, ...] = ()
     usage: Usage = field(default_factory=Usage)
 
+    @property
+    def characters(self) -> int:
+        """Characters of the text that the agent gets."""
+        return len(self.text)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:

@@ -125,6 +125,8 @@ class Attempt:
     ended: str = ""  # when the episode ended, ISO 8601, UTC; "": unknown
     solved_turn: int | None = None
     turns: tuple[TurnScore, ...] = ()
+    highest_level: str | None = None  # of the feedback before its turns; None: there was none
+    feedback_characters: int | None = None  # of that feedback; None: not recorded
     snippet: Snippet | None = None
     cutoff: str = ""  # the model's knowledge cutoff: "2024-10" or "2024-10-17"; "": unknown
     isolation: str = ""

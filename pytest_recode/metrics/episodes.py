@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pytest_recode.metrics.attempt import Attempt, TurnScore
-from pytest_recode.metrics.intervals import Interval, of_share, pass_at_k
+from pytest_recode.metrics.intervals import Interval, of_share, pass_all_k, pass_at_k
 from pytest_recode.metrics.passing import FEW_PAPERS
 
 LEVELS = ("none", "L0", "L1", "L2", "L3", "L4")
@@ -116,12 +116,14 @@ def mrr(attempts: Sequence[Attempt]) -> float | None:
     return episodes(attempts).mrr
 
 
-def tries(attempts: Sequence[Attempt], *, errors_as_failed: bool = False) -> tuple[tuple[int, int], ...]:
-    """For each task, its number of played attempts, and of those that were solved in any turn."""
+def tries(
+    attempts: Sequence[Attempt], *, within: int | None = None, errors_as_failed: bool = False
+) -> tuple[tuple[int, int], ...]:
+    """For each task, its number of played attempts, and of those that were solved within `within` turns (None: in any turn)."""
     outcomes: dict[str, list[bool]] = {}
     for attempt in attempts:
         if attempt.played or errors_as_failed:
-            outcomes.setdefault(attempt.task, []).append(attempt.solved_within())
+            outcomes.setdefault(attempt.task, []).append(attempt.solved_within(within))
     return tuple((len(one), sum(one)) for one in outcomes.values())
 
 
@@ -131,6 +133,15 @@ def pass_at(tried: Sequence[tuple[int, int]], k: int) -> tuple[float, int] | Non
     None: no task has k attempts.
     """
     values = [pass_at_k(number, solved, k) for number, solved in tried if number >= k]
+    return (sum(values) / len(values), len(values)) if values else None
+
+
+def pass_all(tried: Sequence[tuple[int, int]], k: int) -> tuple[float, int] | None:
+    """pass^k: mean over tasks of the unbiased estimate (`pass_all_k`), with the number of tasks that have k or more attempts in `tries`.
+
+    None: no task has k attempts.
+    """
+    values = [pass_all_k(number, solved, k) for number, solved in tried if number >= k]
     return (sum(values) / len(values), len(values)) if values else None
 
 

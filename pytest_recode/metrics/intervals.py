@@ -110,3 +110,11 @@ def pass_at_k(n: int, c: int, k: int) -> float:
     if not 1 <= k <= n:
         raise ValueError(f"pass@{k} needs at least {k} attempts, not {n}")
     return 1.0 - math.comb(n - c, k) / math.comb(n, k)
+
+
+def pass_all_k(n: int, c: int, k: int) -> float:
+    """Probability that all of k attempts pass, drawn from n of which c passed: C(c, k) / C(n, k), unbiased (pass^k of Yao et al. 2024,
+    arXiv 2406.12045). Raises `ValueError` for k > n."""
+    if not 1 <= k <= n:
+        raise ValueError(f"pass^{k} needs at least {k} attempts, not {n}")
+    return math.comb(c, k) / math.comb(n, k)

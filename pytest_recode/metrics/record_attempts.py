@@ -20,6 +20,7 @@ from pytest_recode.metrics.attempt import (
     iso_dates,
 )
 from pytest_recode.metrics.published import FORMAT, year_of
+from pytest_recode.records.feedback_received import feedback_received
 from pytest_recode.records.record import Record, TurnRecord, answers, cause, findings, main_line
 from pytest_recode.records.setup_record import SNIPPET, SettingsRecord
 from pytest_recode.settings import NOT_COMPARED
@@ -58,6 +59,7 @@ def from_record(
     snippet = snippet_of(facts)
     costs = record["usage"]
     settings = repr(record["settings"])
+    received = feedback_received(record)
     counts = answers(record)
     asked_again = counts.get("asked_again", 0) if counts else 0
     return Attempt(
@@ -68,6 +70,8 @@ def from_record(
         ended=record.get("ended", ""),
         solved_turn=record["solved_turn"] if record["outcome"] == "solved" else None,
         turns=tuple(_turn(turn, equal) for turn in record["turns"]),
+        highest_level=received.level,
+        feedback_characters=received.characters,
         snippet=snippet,
         cutoff=record.get("cutoff") or "",
         isolation=record["isolation"],

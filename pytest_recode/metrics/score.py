@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pytest_recode.metrics.attempt import Attempt, Row, TurnScore
+from pytest_recode.metrics.effort import Effort, common_attempts, effort
 from pytest_recode.metrics.episodes import Episodes, episodes
 from pytest_recode.metrics.passing import passed
 from pytest_recode.metrics.record_attempts import snippet_of, task_key
@@ -22,6 +23,7 @@ class Score:
 
     row: Row
     episodes: Episodes
+    effort: Effort
     scaled: float | None  # solved share of the requested code lines (Scaled Pass@1); None if a task has no line count
 
 
@@ -34,8 +36,10 @@ def scores(summaries: Iterable[EpisodeSummary]) -> tuple[Score, ...]:
     for summary in summaries:
         attempt = attempt_of(summary)
         groups.setdefault(attempt.row, []).append(attempt)
+    k = common_attempts(list(groups.values()))
     return tuple(
-        Score(row=row, episodes=episodes(attempts), scaled=_scaled(attempts)) for row, attempts in groups.items()
+        Score(row=row, episodes=episodes(attempts), effort=effort(attempts, k), scaled=_scaled(attempts))
+        for row, attempts in groups.items()
     )
 
 
@@ -64,6 +68,8 @@ def attempt_of(summary: EpisodeSummary) -> Attempt:
         outcome=summary["outcome"],
         solved_turn=summary["solved_turn"] if summary["outcome"] == "solved" else None,
         turns=tuple(TurnScore(**turn) for turn in summary["turns"]),
+        highest_level=summary["highest_level"],
+        feedback_characters=summary["feedback_characters"],
         snippet=snippet_of(facts),
         answers=summary["answers"],
         unparsed=summary["unparsed"],

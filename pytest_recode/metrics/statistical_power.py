@@ -60,15 +60,18 @@ def task_set(tasks: Mapping[str, Snippet | None], known: Mapping[str, Difficulty
     )
 
 
-def smallest(tasks: TaskSet, attempts: int, *, seed: int = SEED) -> int | None:
-    """The smallest difference, in whole percentage points, that is found with a probability of at least POWER; None: not even 100 is."""
+def smallest(tasks: TaskSet, attempts: int, *, turns: int = 1, seed: int = SEED) -> int | None:
+    """The smallest difference, in whole percentage points, that is found with a probability of at least POWER; None: not even 100 is.
+
+    With several `turns`, a point is a hundredth of them, and the difference that of the mean turns until solved (`difficulty.difference`).
+    """
     draws = _draws(len(tasks.unit), seed)
-    if not _suffices(tasks, attempts, 100, draws):
+    if not _suffices(tasks, attempts, 100, draws, turns):
         return None
     few, enough = 0, 100
     while enough - few > 1:
         middle = (few + enough) // 2
-        few, enough = (few, middle) if _suffices(tasks, attempts, middle, draws) else (middle, enough)
+        few, enough = (few, middle) if _suffices(tasks, attempts, middle, draws, turns) else (middle, enough)
     return enough
 
 
@@ -84,13 +87,13 @@ def fewest_attempts(tasks: TaskSet, points: int, *, seed: int = SEED) -> int | N
     return enough
 
 
-def power(tasks: TaskSet, attempts: int, points: int, *, seed: int = SEED) -> float:
-    """The share of SIMULATIONS simulated comparisons that find a true difference of `points` percentage points.
+def power(tasks: TaskSet, attempts: int, points: int, *, turns: int = 1, seed: int = SEED) -> float:
+    """The share of SIMULATIONS simulated comparisons that find a true difference of `points` percentage points, as in `smallest`.
 
     A difference is found if the verdict on the better model is BETTER.
     """
     draws = _draws(len(tasks.unit), seed)
-    return sum(_outcomes(tasks, attempts, points, draws)) / SIMULATIONS
+    return sum(_outcomes(tasks, attempts, points, draws, turns)) / SIMULATIONS
 
 
 def is_found(changes: Sequence[int]) -> bool:
@@ -115,9 +118,9 @@ def _draws(tasks: int, seed: int) -> _Draws:
     return [[rng.random() for _ in range(tasks)] for _ in range(SIMULATIONS)]
 
 
-def _suffices(tasks: TaskSet, attempts: int, points: int, draws: _Draws) -> bool:
+def _suffices(tasks: TaskSet, attempts: int, points: int, draws: _Draws, turns: int = 1) -> bool:
     hits = 0
-    for done, hit in enumerate(_outcomes(tasks, attempts, points, draws), 1):
+    for done, hit in enumerate(_outcomes(tasks, attempts, points, draws, turns), 1):
         hits += hit
         # Four standard errors from POWER
         if done % _BLOCK == 0 and (hits - float(POWER) * done) ** 2 > 16 * done * float(POWER * (1 - POWER)):
@@ -125,21 +128,21 @@ def _suffices(tasks: TaskSet, attempts: int, points: int, draws: _Draws) -> bool
     return Fraction(hits, done) >= POWER
 
 
-def _outcomes(tasks: TaskSet, attempts: int, points: int, draws: _Draws) -> Iterator[bool]:
+def _outcomes(tasks: TaskSet, attempts: int, points: int, draws: _Draws, turns: int) -> Iterator[bool]:
     """Whether each simulated comparison finds the difference."""
     kinds = Counter(tasks.difficulties)
-    gap = _gap(frozenset(kinds.items()), points)
-    sums = {kind: list(accumulate(difficulty.changes(kind, gap, attempts))) for kind in kinds}
+    gap = _gap(frozenset(kinds.items()), points, turns)
+    sums = {kind: list(accumulate(difficulty.changes(kind, gap, attempts, turns))) for kind in kinds}
     of_tasks = [sums[kind][:-1] for kind in tasks.difficulties]  # a number above all of these is the last change
     single = tasks.unit == tuple(range(len(tasks.unit)))
     for numbers in draws:
-        found = [place - attempts for place in map(bisect, of_tasks, numbers)]
+        found = [place - attempts * turns for place in map(bisect, of_tasks, numbers)]
         yield is_found(found if single else _by_unit(tasks.unit, found))
 
 
 @functools.lru_cache(maxsize=200)
-def _gap(kinds: frozenset[tuple[Difficulty, int]], points: int) -> float:
-    return difficulty.gap_of(dict(sorted(kinds, key=repr)), points / 100)
+def _gap(kinds: frozenset[tuple[Difficulty, int]], points: int, turns: int) -> float:
+    return difficulty.gap_of(dict(sorted(kinds, key=repr)), points / 100, turns)
 
 
 def _by_unit(unit: Sequence[int], changes: Sequence[int]) -> list[int]:

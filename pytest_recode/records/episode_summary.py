@@ -11,7 +11,15 @@ from collections.abc import Mapping
 from typing import Any, TypedDict, cast
 
 from pytest_recode.records.episode_error import ErrorRecord
-from pytest_recode.records.record import AbandonedRecord, Record, ReplayRecord, UsageRecord, answers, findings
+from pytest_recode.records.feedback_received import feedback_received
+from pytest_recode.records.record import (
+    AbandonedRecord,
+    Record,
+    ReplayRecord,
+    UsageRecord,
+    answers,
+    findings,
+)
 from pytest_recode.records.setup_record import SNIPPET
 
 
@@ -49,6 +57,8 @@ class EpisodeSummary(CopiedFields):
     sandbox_host: str | None
     memory_limit: str
     turns: tuple[TurnCounts, ...]
+    highest_level: str | None  # of the feedback before its turns; None: there was none
+    feedback_characters: int | None  # of that feedback; None: a record of an earlier version does not have them
     temperature: float | None
     test_output_shown: bool  # with feedback: --recode-test-output=full
     impossible: bool  # whether the task's impossible twin was played
@@ -67,11 +77,14 @@ def episode_summary(record: Record) -> EpisodeSummary:
     facts = record["facts"]
     counts = answers(record) or AbandonedRecord(steps=0, unparsed=0)
     asked_again = counts.get("asked_again", 0)
+    received = feedback_received(record)
     return {
         **cast("CopiedFields", {key: record[key] for key in CopiedFields.__annotations__}),  # type: ignore[literal-required]
         "sandbox_host": record.get("sandbox_host"),
         "memory_limit": record.get("memory_limit", ""),
         "turns": tuple(_counts(turn["level"], turn["passed"], turn["total"]) for turn in record["turns"]),
+        "highest_level": received.level,
+        "feedback_characters": received.characters,
         "temperature": record["settings"]["temperature"],
         "test_output_shown": record["settings"]["test_output"] == "full"
         and any(turn["feedback"] for turn in record["turns"]),

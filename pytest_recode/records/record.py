@@ -90,6 +90,7 @@ class FeedbackRecord(TypedDict):
     prompt: Annotated[str | None, "version of the prompt for the model"]
     audit: Annotated[AuditRecord, "parts of reference and hidden tests in the text, before passages were cut"]
     items: Annotated[list[FeedbackItemRecord], "items of the feedback, each about one interface"]
+    characters: NotRequired[Annotated[Count, "characters of the text that the agent got"]]
 
 
 class CaseRecord(TypedDict):

@@ -15,7 +15,7 @@ from pytest_recode.metrics.score import Score
 from pytest_recode.records.episode_summary import EpisodeSummary
 from pytest_recode.records.record import cause, main_line
 from pytest_recode.render import gate_lines as gate_lines
-from pytest_recode.render.summary_tables import COLUMNS, heads
+from pytest_recode.render.summary_tables import COLUMNS, TEXTS, effort_rows, heads
 from pytest_recode.render.words import error_kind_text, plural, unparsed
 from pytest_recode.verdict import legible
 
@@ -92,6 +92,14 @@ def _scores(scores: Sequence[Score]) -> Iterator[str]:
     shown = heads(scores)
     rows = [[text(COLUMNS[head](score)) for head in shown] for score in scores]
     yield _table(["tasks", *shown], [[text(score.row.format), *row] for score, row in zip(scores, rows, strict=True)])
+    if efforts := effort_rows(scores):
+        texts = [head for head in shown if head in TEXTS]
+        names = [
+            ("effort", *texts),
+            *((score.row.format, *(COLUMNS[head](score) for head in texts)) for score in scores),
+        ]
+        cells = [[text(cell) for cell in (*name, *row)] for name, row in zip(names, efforts, strict=True)]
+        yield _table(cells[0], cells[1:])
     if any(score.row.simulated for score in scores):
         yield "\\* simulated: an offline model, which says nothing about a real one"
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from pytest_recode.metrics import published
 from pytest_recode.metrics.attempt import Row
-from pytest_recode.metrics.episodes import LEVELS, Episodes, episodes, most_attempts, pass_at, tries
+from pytest_recode.metrics.episodes import LEVELS, Episodes, episodes, most_attempts, pass_all, pass_at, tries
 from pytest_recode.metrics.intervals import wilson
+from pytest_recode.render import report_effort
 from pytest_recode.render.report_table import (
     COUNTS,
     Column,
@@ -40,6 +41,7 @@ def tables(rows: Rows, known: Mapping[str, Set[str]]) -> dict[str, Callable[[], 
     longest = max(one.turns for one in by_row.values())
     return {
         "episodes": lambda: _episodes(by_row, beside),
+        "effort": lambda: report_effort.table(rows, beside),
         "curves": lambda: _curves(by_row, beside, longest) if longest > 1 else None,
         "levels": lambda: _levels(by_row, beside) if longest > 1 else None,
         "costs": lambda: _costs(by_row),
@@ -242,12 +244,18 @@ def _attempts(rows: Rows, beside: _Beside) -> Table | None:
         for k in ks:
             value, tasks = pass_at(played, k) or (None, 0)
             at_least, _ = pass_at(all_of_them, k) or (None, 0)
-            one |= {f"pass_at_{k}": percent(value), f"tasks_{k}": tasks, f"pass_at_{k}_at_least": percent(at_least)}
+            every, _ = pass_all(played, k) or (None, 0)
+            one |= {
+                f"pass_at_{k}": percent(value),
+                f"pass_all_{k}": percent(every),
+                f"tasks_{k}": tasks,
+                f"pass_at_{k}_at_least": percent(at_least),
+            }
         lines.append(one)
     faulty = any(one["errors"] for one in beside.values())
     return Table(
         name="attempts",
-        title="pass@k over attempts, unbiased",
+        title="pass@k (any of k attempts) and pass^k (all of k attempts), unbiased",
         columns=(
             *identities(rows),
             *(
@@ -255,6 +263,7 @@ def _attempts(rows: Rows, beside: _Beside) -> Table | None:
                 for k in ks
                 for column in (
                     Column(key=f"pass_at_{k}", head=f"pass@{k}", kind="percent"),
+                    *((Column(key=f"pass_all_{k}", head=f"pass^{k}", kind="percent"),) if k > 1 else ()),
                     Column(key=f"tasks_{k}", head="of tasks", kind="count"),
                 )
             ),

@@ -142,7 +142,7 @@ def compared(rows: Rows, base: Row | None = None) -> Iterator[tuple[Row, Row, Co
 
     The better row of a pair is the first, so that its difference is not below 0; with a `base`, the base is the second.
     """
-    for one, other in _against(base, rows) if base else default_pairs(rows):
+    for one, other in pairs_of(rows, base):
         first_turn = one.published or other.published
         within = 1 if first_turn else None
         result = compare(rows[one], rows[other], within=within)
@@ -150,6 +150,11 @@ def compared(rows: Rows, base: Row | None = None) -> Iterator[tuple[Row, Row, Co
             one, other, result = other, one, result.swapped()
         if result is not None:
             yield one, other, result, first_turn
+
+
+def pairs_of(rows: Rows, base: Row | None) -> list[tuple[Row, Row]]:
+    """Each other row of its format against the base, or without one the default pairs."""
+    return _against(base, rows) if base else default_pairs(rows)
 
 
 def _against(base: Row, rows: Rows) -> list[tuple[Row, Row]]:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from pytest_recode.metrics import difficulty, statistical_power
 from pytest_recode.metrics.episode_tokens import EpisodeTokens
+from pytest_recode.render.measured_difficulty import at_first_words
 from pytest_recode.render.report_table import Column, Table, columns, listed
 from pytest_recode.render.words import plural
+from pytest_recode.task import BlindAttempt
 from pytest_recode.verdict import legible
 
 
@@ -17,7 +19,8 @@ class Detectable:
     """The answer for one benchmark and number of attempts. `points`: whole percentage points; None: no difference is found.
 
     `tokens`: of an episode of this benchmark; None: unknown. `costs`: model -> US dollars of its episodes, if the tokens are known;
-    None: its price is unknown. `asked`: the points for which `attempts` is the smallest number; None: the attempts were given.
+    None: its price is unknown. `of_turns`: the smallest difference of the mean turns until solved, in hundredths of the turns at most; None: not asked for, or none is found.
+    `asked`: the points for which `attempts` is the smallest number; None: the attempts were given.
     """
 
     format: str
@@ -25,13 +28,31 @@ class Detectable:
     attempts: int
     episodes: int  # per model
     points: int | None
+    of_turns: int | None
     tokens: EpisodeTokens | None
     costs: Mapping[str, float | None]
     asked: int | None = None
 
 
-def table(results: Sequence[Detectable], *, seed: int, recorded: str, simulated: bool) -> Table:
-    """`recorded`: where recorded difficulties are from; "": all are assumed. `simulated`: all are from simulated models."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """Where the difficulties are from.
+
+    `recorded`: the runs in words, "" without any; `simulated`: all of them are of simulated models. `blind`: the blind attempts at each
+    measured task. `headroom`: percentage points that the expected share of their solvers at turn 1 is below 100; None: not known. `more`:
+    tasks that do not exist yet. `unmeasured`: tasks without a measurement.
+    """
+
+    recorded: str
+    simulated: bool
+    blind: Sequence[Sequence[BlindAttempt]]
+    headroom: float | None
+    more: int
+    unmeasured: int
+
+
+def table(results: Sequence[Detectable], *, seed: int, sources: Sources, turns: int | None) -> Table:
+    """`turns`: the most turns of an episode, if the difference in turns was asked for."""
     several = len({one.format for one in results}) > 1
     priced = dict.fromkeys(model for one in results for model, cost in one.costs.items() if cost is not None)
     return Table(
@@ -42,6 +63,7 @@ def table(results: Sequence[Detectable], *, seed: int, recorded: str, simulated:
             Column(key="units", head="test by", fold=not several),
             *columns("count", attempts="attempts", episodes="episodes per model"),
             Column(key="points", head="points", kind="count"),
+            *((Column(key="turns", head="turns", kind="number"),) if turns else ()),
             *(Column(key=f"cost_usd_{model}", head=f"{model} $", kind="money") for model in priced),
         ),
         rows=tuple(
@@ -51,15 +73,16 @@ def table(results: Sequence[Detectable], *, seed: int, recorded: str, simulated:
                 "attempts": one.attempts,
                 "episodes": one.episodes,
                 "points": one.points,
+                "turns": None if one.of_turns is None else one.of_turns / 100 * (turns or 0),
                 **{f"cost_usd_{model}": one.costs.get(model) for model in priced},
             }
             for one in results
         ),
-        notes=tuple(legible(note, keep="") for note in _notes(results, seed, recorded, simulated)),
+        notes=tuple(legible(note, keep="") for note in _notes(results, seed, sources, turns)),
     )
 
 
-def _notes(results: Sequence[Detectable], seed: int, recorded: str, simulated: bool) -> Iterator[str]:
+def _notes(results: Sequence[Detectable], seed: int, sources: Sources, turns: int | None) -> Iterator[str]:
     several = len({one.format for one in results}) > 1
     yield from (_on_asked(one, f" of {one.format}" if several else "") for one in results if one.asked is not None)
     for noun in dict.fromkeys(_noun(one) for one in results if one.points is None):
@@ -71,15 +94,20 @@ def _notes(results: Sequence[Detectable], seed: int, recorded: str, simulated: b
         f"found: the verdict of pytest-recode gate is better (p < 0.05, one comparison); {statistical_power.SIMULATIONS:,} simulated comparisons"
         f" for each difference, seed {seed}"
     )
-    yield f"difficulties: {recorded or _assumed()}"
-    if simulated:
+    if turns:
+        yield (
+            f"turns: the smallest difference of the mean turns until solved, at most {turns}, where an unsolved episode counts as {turns + 1};"
+            " each turn is assumed to solve with the same probability"
+        )
+    yield from _difficulties(sources)
+    if sources.simulated:
         yield "* simulated: solve rates of simulated models say nothing about real models, and so neither do these points; use runs of real ones"
     if any(one.attempts > 1 for one in results):
         yield (
             "attempts: assumed to be independent, given the model and the task; the more they agree, the closer the points come to"
             " those of one attempt"
         )
-    yield from _cost_notes(results, simulated)
+    yield from _cost_notes(results, sources.simulated)
 
 
 def _noun(one: Detectable) -> str:
@@ -94,6 +122,27 @@ def _on_asked(one: Detectable, of: str) -> str:
             + (f", at least {statistical_power.LEAST_UNITS}" if one.points is None else ", or a larger difference")
         )
     return f"--points={one.asked}{of}: {plural(one.attempts, 'attempt')} at each task, the smallest number that finds this difference"
+
+
+def _difficulties(sources: Sources) -> Iterator[str]:
+    if sources.recorded:
+        yield f"difficulties: {sources.recorded}"
+    elif sources.blind:
+        every = [one for attempts in sources.blind for one in attempts]
+        yield (
+            f"difficulties: measured; {at_first_words(every)} blind attempts at {plural(len(sources.blind), 'task')} solved the task at turn 1, and"
+            " points are of episodes solved at turn 1; for models of about that strength. --difficulty=assumed is for others"
+        )
+        if sources.headroom is not None:
+            yield f"at turn 1, no model can be more than {sources.headroom:.1f} points better than a solver of that strength"
+    if not sources.recorded and sources.unmeasured:
+        of = f" of {plural(sources.unmeasured, 'task')}" if sources.blind or sources.more else ""
+        yield f"difficulties{of}: {_assumed()}"
+    if sources.more:
+        yield (
+            f"difficulties of {plural(sources.more, 'task')} that do not exist yet: assumed, solve probabilities spread as"
+            f" beta({difficulty.BETWEEN.solved}, {difficulty.BETWEEN.unsolved}), most of them between 0.25 and 0.75"
+        )
 
 
 def _assumed() -> str:

@@ -13,6 +13,7 @@ from pytest_recode.metrics.episodes import LEVELS
 from pytest_recode.metrics.replays import Replayed
 from pytest_recode.metrics.score import Score
 from pytest_recode.render.report_twins import MEANING
+from pytest_recode.settings import NO_FEEDBACK
 from pytest_recode.wording import dollars
 
 COLUMNS: Mapping[str, Callable[[Score], str]] = {
@@ -33,13 +34,28 @@ COLUMNS: Mapping[str, Callable[[Score], str]] = {
 }
 """Columns of the summary, in their order: head -> cell of a row. docs/explanation/concepts.md explains each head."""
 
+EFFORT_COLUMNS: Mapping[str, Callable[[Score], str]] = {
+    "turn 1 %": lambda score: _percent(score.effort.first_turn),
+    "pass^k turn 1 %": lambda score: _percent(score.effort.all_first),
+    "pass^k %": lambda score: _percent(score.effort.all_solved),
+    "half solved by": lambda score: score.effort.half_level or "-",
+    "highest level": lambda score: score.effort.highest_level or "-",
+    "feedback tokens": lambda score: (
+        "-" if score.effort.feedback_tokens is None else f"{score.effort.feedback_tokens:,.0f}"
+    ),
+}
+"""Columns of the summary's second table, which follow the texts of the first one. k is a number of attempts."""
+
+_ATTEMPTS_ONLY = ("pass^k turn 1 %", "pass^k %")
+"""Columns of effort that are omitted unless a task has several attempts."""
+
 LINES_ONLY = "scaled %"
 """The column that is omitted unless a task counts code lines."""
 
 AGENTS_ONLY = "agent"
 """The column that is omitted unless a benchmark has episodes of several agents."""
 
-_TEXTS = ("model", "agent", "feedback")
+TEXTS = ("model", "agent", "feedback")
 """Columns of text, which stand to the left."""
 
 REPLAY_COLUMNS: Mapping[str, Callable[[Replayed], str]] = {
@@ -65,6 +81,19 @@ def heads(scores: Sequence[Score]) -> list[str]:
     return [head for head in COLUMNS if head not in omitted]
 
 
+def effort_rows(scores: Sequence[Score]) -> list[tuple[str, ...]]:
+    """The heads of the columns of effort that these rows need, and the cells of each row. Empty if the first table has all their numbers."""
+    attempts = max((score.effort.attempts for score in scores), default=0)
+    omitted = set() if attempts > 1 else set(_ATTEMPTS_ONLY)
+    if all(score.row.feedback == NO_FEEDBACK for score in scores):
+        omitted = set(EFFORT_COLUMNS) - {"pass^k %"} | omitted
+    shown = [head for head in EFFORT_COLUMNS if head not in omitted]
+    if not shown or not any(score.episodes.played for score in scores):
+        return []
+    heads = tuple(head.replace("^k", f"^{attempts}") for head in shown)
+    return [heads, *(tuple(EFFORT_COLUMNS[head](score) for head in shown) for score in scores)]
+
+
 def _several_agents(scores: Sequence[Score]) -> bool:
     agents = {(score.row.format, score.row.agent) for score in scores}
     return len(agents) > len({task_format for task_format, _ in agents})
@@ -77,8 +106,12 @@ def summary(scores: Sequence[Score]) -> list[str]:
             replace(score, row=replace(score.row, model=f"{score.row.model} [{score.row.format}]")) for score in scores
         ]
     shown = heads(scores)
-    texts = [head for head in shown if head in _TEXTS]
+    texts = [head for head in shown if head in TEXTS]
     lines = table([shown, *([COLUMNS[head](score) for head in shown] for score in scores)], texts=len(texts))
+    if efforts := effort_rows(scores):
+        names = [("effort", *[""] * (len(texts) - 1)), *([COLUMNS[head](score) for head in texts] for score in scores)]
+        rows = [(*name, *cells) for name, cells in zip(names, efforts, strict=True)]
+        lines += ["", *table(rows, texts=len(texts))]
     turns = max((score.episodes.turns for score in scores), default=0)
     if turns > 1:
         head = ("solved within turn", *[""] * (len(texts) - 1), *(str(turn) for turn in range(1, turns + 1)))
@@ -97,7 +130,7 @@ def twins(scores: Sequence[Score]) -> list[str]:
         **{head: COLUMNS[head] for head in ("tokens", "cost $", "errors")},
     }
     shown = [head for head in columns if several or head != AGENTS_ONLY]
-    texts = sum(head in _TEXTS for head in shown)
+    texts = sum(head in TEXTS for head in shown)
     return [
         *table([shown, *([columns[head](score) for head in shown] for score in scores)], texts=texts),
         "",
@@ -114,7 +147,7 @@ def replay(run: str, replayed: Sequence[Replayed]) -> list[str]:
     """The summary of a session that replays turns of `run`."""
     several = _several_agents([turn.score for turn in replayed])
     shown = [head for head in REPLAY_COLUMNS if several or head != AGENTS_ONLY]
-    texts = sum(head in _TEXTS for head in shown)
+    texts = sum(head in TEXTS for head in shown)
     return [
         f"replay of {run}: single turns, not episodes, each played again from its starting point with its feedback cut to the level",
         "",

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_recode.faults import UserError
 from pytest_recode.formats.directory import FORMAT
-from pytest_recode.task import Environment, Limits, Oracle, Paper
+from pytest_recode.task import BlindAttempt, Environment, Limits, Oracle, Paper
 from tests.formats.task_directory import FILES, MANIFEST, write
 from tests.messages import assert_message
 
@@ -28,6 +28,10 @@ paper:
 domain: science
 tags: [mean, sum]
 difficulty: easy
+measured:
+  - {solver: first, date: 2026-11-26, solved_at: 1}
+  - {solver: second, date: 2026-11, solved_at: 4, level: L2}
+  - {solver: third, date: "2026", unsolved_after: 10, level: L4}
 environment: {name: py312, requirements: needs.txt, preload: [numpy, numpy.linalg]}
 limits:
   {test_seconds: 1.5, grading_seconds: 20, command_seconds: 3, episode_seconds: 400, memory_mb: 64, disk_mb: 5, pids: 6}
@@ -35,8 +39,8 @@ license: MIT
 """
 
 KEYS = (
-    "schema, id, title, targets, interfaces, paper, domain, tags, subsets, difficulty, environment, limits, oracle, invariants,"
-    " license, canary"
+    "schema, id, title, targets, interfaces, paper, domain, tags, subsets, difficulty, measured, environment, limits, oracle,"
+    " invariants, license, canary"
 )
 ID_WORDS = "text of at most 100 letters a-z or A-Z, digits, '_', '-' and '.', starting with a letter or digit"
 PATH_WORDS = "a path relative to repo/, with / and without .."
@@ -90,6 +94,11 @@ def test_every_key_of_a_full_manifest_arrives(tmp_path: Path) -> None:
         pids=6,
     )
     assert (task.domain, task.tags, task.difficulty, task.license) == ("science", ("mean", "sum"), "easy", "MIT")
+    assert task.measured == (
+        BlindAttempt(solver="first", date="2026-11-26", solved=True, turns=1),
+        BlindAttempt(solver="second", date="2026-11", solved=True, turns=4, level="L2"),
+        BlindAttempt(solver="third", date="2026", solved=False, turns=10, level="L4"),
+    )
 
 
 @pytest.mark.parametrize("isolation", ["separate", "shared"])
@@ -314,6 +323,32 @@ BAD_MANIFESTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "unknown difficulty": (
         MANIFEST + "difficulty: Hard\n",
         ("ROOT/task.yaml:5", "difficulty", "easy, medium, hard", "'Hard'"),
+    ),
+    "a blind attempt without an end": (
+        MANIFEST + "measured:\n  - {solver: a, date: 2026-11-26}\n",
+        (
+            "ROOT/task.yaml:6",
+            "measured[0]",
+            "neither solved_at nor unsolved_after",
+            "solved_at: TURN",
+            "unsolved_after: TURNS",
+        ),
+    ),
+    "a blind attempt with two ends": (
+        MANIFEST + "measured:\n  - {solver: a, date: 2026-11-26, solved_at: 1, unsolved_after: 2}\n",
+        ("ROOT/task.yaml:6", "measured[0]", "both solved_at and unsolved_after"),
+    ),
+    "a later turn without a level": (
+        MANIFEST + "measured:\n  - {solver: a, date: 2026-11-26, solved_at: 3}\n",
+        ("ROOT/task.yaml:6", "measured[0]", "solved_at: 3", "add level: L0, L1, L2, L3 or L4"),
+    ),
+    "a first turn with a level": (
+        MANIFEST + "measured:\n  - {solver: a, date: 2026-11-26, unsolved_after: 1, level: L0}\n",
+        ("ROOT/task.yaml:6", "measured[0]", "unsolved_after: 1", "remove level"),
+    ),
+    "a blind attempt in one word": (
+        MANIFEST + "measured: [easy]\n",
+        ("ROOT/task.yaml:5", "measured[0]", "mapping", "solver, date, solved_at"),
     ),
     "arxiv as a number": (
         MANIFEST + "paper: {arxiv: 2106.09680}\n",

@@ -18,6 +18,8 @@ from tests.formats.task_directory import write
 SCHEMA = json.loads((Path(pytest_recode.formats.__file__).parent / "task.schema.json").read_text(encoding="utf-8"))
 LEAST = {"schema": 1, "id": "mean", "title": "The mean", "targets": ["stats.py"]}
 
+BLIND = {"solver": "a", "date": "2026-11-26", "solved_at": 1}
+
 ODD: tuple[Any, ...] = (
     None,
     True,
@@ -86,6 +88,29 @@ PLACES: dict[tuple[str, ...], tuple[Any, ...]] = {
     ("tags",): (["a", "b.c-d_e"], ["a b"], ["a", "a"], ["ä"], [1]),
     ("subsets",): (["quick"], ["quick", "slow-1"], ["a b"], ["a", "a"], "quick"),
     ("difficulty",): ("easy", "medium", "hard", "Easy"),
+    ("measured",): (
+        [BLIND],
+        [BLIND, {**BLIND, "solver": "b", "solved_at": 3, "level": "L2"}],
+        [BLIND, BLIND],
+        [{**BLIND, "level": "L0"}],
+        [{**BLIND, "solved_at": 1.0}],
+        [{**BLIND, "solved_at": 0}],
+        [{**BLIND, "solved_at": 2}],
+        [{**BLIND, "solved_at": 2, "level": "L5"}],
+        [{**BLIND, "solved_at": 1000, "level": "L4"}],
+        [{**BLIND, "solved_at": 1001, "level": "L4"}],
+        [{**BLIND, "unsolved_after": 1}],
+        [{"solver": "a", "date": "2026", "unsolved_after": 1}],
+        [{"solver": "a", "date": "2026", "unsolved_after": 1, "level": "L0"}],
+        [{"solver": "a", "date": "2026", "unsolved_after": 10, "level": "L4"}],
+        [{"solver": "a", "date": "2026", "unsolved_after": 10}],
+        [{"solver": "a", "date": "2026"}],
+        [{"solver": "a", "solved_at": 1}],
+        [{"date": "2026", "solved_at": 1}],
+        [{**BLIND, "date": 2026}],
+        [{**BLIND, "turns": 1}],
+        BLIND,
+    ),
     ("environment",): ({"image": "a", "dockerfile": "task.yaml"}, {"image": "a"}, {"dockerfile": "task.yaml"}),
     ("environment", "name"): ("py312", "torch-2.1", 3.12, "two words", "/usr/bin/python3"),
     ("environment", "requirements"): ("task.yaml", "../task.yaml", "/task.yaml"),

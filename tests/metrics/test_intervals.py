@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_recode.metrics.intervals import holm, of_difference, of_share, pass_at_k, student, wilson
+from pytest_recode.metrics.intervals import holm, of_difference, of_share, pass_all_k, pass_at_k, student, wilson
 
 
 def stats() -> ModuleType:
@@ -148,6 +149,13 @@ def test_pass_at_k_by_enumeration(n: int, c: int, k: int) -> None:
     assert pass_at_k(n, c, k) == pytest.approx(sum(map(any, drawn)) / len(drawn))
 
 
-def test_pass_at_k_needs_k() -> None:
+@pytest.mark.parametrize(("n", "c", "k"), [(1, 0, 1), (1, 1, 1), (5, 2, 1), (5, 4, 3), (5, 5, 5), (6, 1, 4), (6, 6, 2)])
+def test_pass_all_k_by_enumeration(n: int, c: int, k: int) -> None:
+    drawn = list(itertools.combinations([True] * c + [False] * (n - c), k))
+    assert pass_all_k(n, c, k) == pytest.approx(sum(map(all, drawn)) / len(drawn))
+
+
+@pytest.mark.parametrize("estimate", [pass_at_k, pass_all_k])
+def test_k_attempts_are_needed(estimate: Callable[[int, int, int], float]) -> None:
     with pytest.raises(ValueError, match="at least 3 attempts, not 2"):
-        pass_at_k(2, 1, 3)
+        estimate(2, 1, 3)

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_recode.metrics import difficulty, statistical_power
-from pytest_recode.metrics.attempt import Attempt, Row, Snippet
+from pytest_recode.metrics.attempt import Attempt, Row, Snippet, TurnScore
 from pytest_recode.metrics.baseline import AttemptOutcome, Outcomes, RowKey, RowOutcomes, TaskOutcomes
 from pytest_recode.metrics.difficulty import ASSUMED, Difficulty, changes, gap_of, recorded
 from pytest_recode.metrics.fail_on import conditions
@@ -25,6 +25,8 @@ from pytest_recode.metrics.gate_verdict import GateVerdict
 from pytest_recode.metrics.paired import Unit, paired
 from pytest_recode.metrics.published_results import from_published
 from pytest_recode.metrics.statistical_power import is_found, smallest, task_set
+from pytest_recode.metrics.turns_until_solved import compare_turns
+from pytest_recode.task import BlindAttempt
 from tests.examples import examples
 from tests.metrics.samples import stats
 
@@ -270,3 +272,94 @@ def test_snippets_of_a_paper_are_one_unit() -> None:
     assert task_set(few, {}).units == "16 snippets"
     assert smallest(task_set(snippets, {}), 1) is not None
     assert task_set({"a": None}, {}).units == "1 task"
+
+
+def blind(turns: int, *, solved: bool = True) -> BlindAttempt:
+    return BlindAttempt(solver="s", date="2026", solved=solved, turns=turns)
+
+
+def test_blind_attempts_are_trials_of_turns() -> None:
+    tasks_tried = {"a": (blind(1), blind(3)), "b": (blind(10, solved=False),), "c": ()}
+    whole = ASSUMED.solved + ASSUMED.unsolved
+    first = difficulty.measured(tasks_tried)
+    mean = 1.5 / 4
+    assert first.keys() == {"a", "b"}
+    assert (first["a"].solved, first["a"].unsolved) == pytest.approx((whole * mean + 1, whole * (1 - mean) + 1))
+    assert (first["b"].solved, first["b"].unsolved) == pytest.approx((whole * mean, whole * (1 - mean) + 1))
+    every = difficulty.measured(tasks_tried, 10)
+    mean = 2.5 / 15
+    assert (every["a"].solved, every["a"].unsolved) == pytest.approx((whole * mean + 2, whole * (1 - mean) + 2))
+    assert (every["b"].solved, every["b"].unsolved) == pytest.approx((whole * mean, whole * (1 - mean) + 10))
+    assert difficulty.mean_share({first["b"]: 2}) == pytest.approx(whole * 1.5 / 4 / (whole + 1))
+
+
+def test_recorded_attempts_are_trials_of_turns_too() -> None:
+    score = TurnScore(level=None, passed=0, total=1)
+    played = [
+        Attempt(row=ROW, task="a", number=1, outcome="solved", solved_turn=2, turns=(score, score)),
+        Attempt(row=ROW, task="a", number=2, outcome="unsolved", turns=(score,) * 4),
+        Attempt(row=ROW, task="b", number=1, outcome="error"),
+    ]
+    whole = ASSUMED.solved + ASSUMED.unsolved
+    found = difficulty.recorded_turns(played, 3)
+    mean = 1.5 / 6
+    assert found.keys() == {"a"}
+    assert (found["a"].solved, found["a"].unsolved) == pytest.approx((whole * mean + 1, whole * (1 - mean) + 4))
+
+
+@pytest.mark.parametrize(("attempts", "turns"), [(1, 4), (2, 3)])
+def test_the_distribution_of_turns_is_that_of_enumerated_episodes(attempts: int, turns: int) -> None:
+    """Of a task whose difficulty is known: in each turn an unsolved task is solved with the model's probability."""
+    known, gap = Difficulty(solved=4e6, unsolved=6e6), 1.0
+    odds = math.log(0.4 / 0.6)
+    models = [1 / (1 + math.exp(-(odds + half))) for half in (-gap / 2, gap / 2)]
+
+    def saved(share: float) -> list[tuple[int, float]]:
+        """Turns that are not needed any more, with their probability."""
+        ends = [(turns - before, share * (1 - share) ** before) for before in range(turns)]
+        return [*ends, (0, (1 - share) ** turns)]
+
+    expected = [0.0] * (2 * attempts * turns + 1)
+    for first in itertools.product(saved(models[0]), repeat=attempts):
+        for second in itertools.product(saved(models[1]), repeat=attempts):
+            change = sum(score for score, _ in second) - sum(score for score, _ in first)
+            expected[change + attempts * turns] += math.prod(p for _, p in (*first, *second))
+    distribution = changes(known, gap, attempts, turns)
+    assert distribution == pytest.approx(expected, abs=1e-6)
+    mean = sum(place * share for place, share in enumerate(distribution, -attempts * turns)) / attempts / turns
+    assert mean == pytest.approx(difficulty.difference({known: 1}, gap, turns))
+
+
+def test_the_gap_of_turns_has_the_difference() -> None:
+    its = {ASSUMED: 2, difficulty.BETWEEN: 3}
+    assert difficulty.difference(its, gap_of(its, 0.2, 10), 10) == pytest.approx(0.2, abs=1e-5)
+    assert changes(ASSUMED, gap_of(its, 1, 10), 2, 10)[-1] == pytest.approx(1)
+
+
+def test_a_task_between_a_quarter_and_three_quarters_has_the_spread_of_a_uniform_one() -> None:
+    both = difficulty.BETWEEN.solved + difficulty.BETWEEN.unsolved
+    assert difficulty.BETWEEN.solved / both == 0.5
+    assert math.sqrt(0.25 / (both + 1)) == pytest.approx(0.5 / math.sqrt(12), abs=1e-3)
+
+
+@pytest.mark.slow
+def test_turns_find_what_their_own_test_finds() -> None:
+    """A difference in turns that is found four times in five, against simulated episodes and the test of reports."""
+    names = dict.fromkeys(f"t{number}" for number in range(12))
+    whole = task_set(names, dict.fromkeys(names, difficulty.BETWEEN))
+    points = smallest(whole, 1, turns=5)
+    assert points is not None
+    gap, rng, hits = gap_of({difficulty.BETWEEN: 12}, points / 100, 5), random.Random(3), 0
+    for _ in range(1000):
+        played: tuple[list[Attempt], list[Attempt]] = ([], [])
+        for name in names:
+            share = rng.betavariate(difficulty.BETWEEN.solved, difficulty.BETWEEN.unsolved)
+            for its, half in zip(played, (-gap / 2, gap / 2), strict=True):
+                solves = 1 / (1 + math.exp(-(math.log(share / (1 - share)) + half)))
+                turn = next((turn for turn in range(1, 6) if rng.random() < solves), None)
+                outcome = "solved" if turn else "unsolved"
+                its.append(Attempt(row=ROW, task=name, number=1, outcome=outcome, solved_turn=turn))
+        found = compare_turns(played[1], played[0], 5)
+        assert found is not None
+        hits += found.p < 0.05 and found.difference < 0
+    assert hits / 1000 == pytest.approx(0.8, abs=0.07)

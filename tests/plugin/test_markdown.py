@@ -156,7 +156,12 @@ def test_a_page_has_every_row_and_every_error_once() -> None:
     found = [episode_summary({**each, "replay": None}) for each in records]  # type: ignore[typeddict-item]
     page = markdown_summary.summary(scores(found), found, planned=5, gate=None, tests=[])
     assert page.startswith("## pytest-recode: 5 episodes: 1 solved, 1 unsolved, 2 with an error, 1 without a record")
-    assert len([line for line in page.splitlines() if line.startswith("| directory")]) == 2
+    scored, helped = (
+        [line for line in page.splitlines() if line.startswith("| directory") and line.count("|") == bars]
+        for bars in (12, 8)
+    )
+    assert len(scored) == len(helped) == 2
+    assert "| directory | m | L0 | 100\\.0 | none | none | 0 |" in helped
     assert page.count(": died") == 1
     assert "2 episodes, first c/task" in page
 

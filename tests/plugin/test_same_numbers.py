@@ -101,6 +101,14 @@ def columns(lines: Sequence[str], start: str) -> list[dict[str, str]]:
     return by_head([split(line) for line in lines[first:end]])
 
 
+def of_effort(lines: Sequence[str]) -> dict[str, dict[str, str]]:
+    """The summary's table of effort, by policy. Its first head stands above model and policy."""
+    [first] = [number for number, line in enumerate(lines) if line.startswith("effort ")]
+    heads = split(lines[first])[1:]
+    rows = map(split, takewhile(str.strip, lines[first + 1 :]))
+    return {policy: dict(zip(heads, cells, strict=True)) for _, policy, *cells in rows}
+
+
 def piped(text: str, start: str) -> list[dict[str, str]]:
     """The Markdown table whose heads begin with `start`."""
     lines = [re.sub(r"\\(.)", r"\1", line) for line in text.splitlines() if line.startswith("|")]
@@ -142,6 +150,14 @@ EXPECTED: Mapping[str, Mapping[str, float]] = {
 }
 """By hand: six episodes with a verdict in each row, two without; an episode of `third` passes one of two cases."""
 
+EFFORT = {"L0": (2 / 6, 1 / 3, 2 / 3), "none": (2 / 6, 1 / 3, 1 / 3)}
+"""Share of first turns that solve, and of the three tasks with two verdicts: both solved at the first turn, and in the end."""
+
+NEEDED = {
+    "L0": {"half_level": "L0", "highest_level": "L0"},
+    "none": {"half_level": "-", "highest_level": "none"},
+}
+
 WITHIN = {"L0": (2, 2, 4), "none": (2,)}
 """Solved within one turn, two and three."""
 
@@ -169,16 +185,20 @@ def test_a_number_is_the_same_everywhere(
         return output("report", "out", f"--format={form}", f"--table={table}")
 
     summary = by_policy(columns(session, "model "))
+    efforts = of_effort(session)
     page = by_policy(piped((pytester.path / "page.md").read_text(), "tasks"))
     text = by_policy(columns(report("text").splitlines(), "model "))
+    helped = by_policy(columns(report("text", "effort").splitlines(), "model "))
+    helped_page = by_policy(piped((pytester.path / "page.md").read_text(), "effort"))
+    helped_values = by_policy(list(csv.DictReader(io.StringIO(report("csv", "effort")))))
     costs = by_policy(columns(report("text", "costs").splitlines(), "model "))
     markdown = by_policy(piped(report("markdown"), "model"))
     typeset = by_policy(latex(report("latex"), "Episodes"))
     values = by_policy(list(csv.DictReader(io.StringIO(report("csv")))))
     tables = {table["name"]: table["rows"] for table in json.loads(output("report", "out", "--format=json"))["tables"]}
-    structured, paid, curves, by_date = (
+    structured, paid, curves, by_date, structured_effort, tried = (
         by_policy([row for row in tables[name] if row.get("what") != "cases"])
-        for name in ("episodes", "costs", "curves", "history")
+        for name in ("episodes", "costs", "curves", "history", "effort", "attempts")
     )
     output("html", "out", "-o", "page.html")
     html = Tables((pytester.path / "page.html").read_text())
@@ -242,6 +262,44 @@ def test_a_number_is_the_same_everywhere(
             assert places, what
             for place, cell in places.items():
                 assert is_shown(str(cell), expected[what]), (policy, what, place, places)
+        at_first, all_first, all_solved = (100 * share for share in EFFORT[policy])
+        first_low, first_high = structured_effort[policy]["first_turn_interval"]
+        places = {
+            "turn 1": [
+                (at_first, efforts[policy]["turn 1 %"]),
+                (at_first, helped_page[policy]["turn 1 %"]),
+                (at_first, helped[policy]["solved at turn 1"]),
+                (at_first, helped_values[policy]["first_turn"]),
+                (at_first, structured_effort[policy]["first_turn"]),
+                (at_first, curves[policy]["turn_1"]),
+                (at_first, within[policy]["turn 1"]),
+                (at_first, overview[policy]["at turn 1 %"]),
+                (first_low, helped_values[policy]["first_turn_interval_low"]),
+                (first_high, helped_values[policy]["first_turn_interval_high"]),
+            ],
+            "pass^2": [
+                (all_first, efforts[policy]["pass^2 turn 1 %"]),
+                (all_first, helped_page[policy]["pass^2 turn 1 %"]),
+                (all_first, helped[policy]["pass^2 at turn 1"]),
+                (all_first, structured_effort[policy]["all_first"]),
+                (all_solved, efforts[policy]["pass^2 %"]),
+                (all_solved, helped_page[policy]["pass^2 %"]),
+                (all_solved, helped[policy]["pass^2"]),
+                (all_solved, structured_effort[policy]["all_solved"]),
+                (all_solved, tried[policy]["pass_all_2"]),
+            ],
+        }
+        for what, cells in places.items():
+            for value, cell in cells:
+                assert is_shown(str(cell), value), (policy, what, cells)
+        for key, head in (("half_level", "half solved by"), ("highest_level", "highest level")):
+            texts = (efforts[policy][head], helped_page[policy][head], helped[policy][head], helped_values[policy][key])
+            assert {cell or "-" for cell in texts} == {NEEDED[policy][key]}
+        tokens = structured_effort[policy]["feedback_tokens"]
+        assert is_shown(efforts[policy]["feedback tokens"], tokens)
+        assert is_shown(helped_page[policy]["feedback tokens"], tokens)
+        assert is_shown(helped[policy]["feedback tokens"], tokens)
+        assert (tokens > 0) == (policy == "L0")
         errors = (summary, page, text, markdown, typeset, values, structured, by_date, overview, solved, within)
         assert {str(row[policy]["errors"]) for row in errors} == {"2"}
         interval = f"{low:.1f} to {high:.1f}"

@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_recode.faults import UserError
 from pytest_recode.formats import Format
+from pytest_recode.formats.directory.measured import DATE, DATE_WORDS, blind_attempt
 from pytest_recode.formats.directory.parts import is_test, read_parts
 from pytest_recode.formats.document import At, Document, fault, read
 from pytest_recode.formats.fields import mapping, number, one_of, several, text, whole, wrong
@@ -29,7 +30,6 @@ NAME = r"[^\W\d]\w*"
 DOTTED = rf"{NAME}(?:\.{NAME})*"
 CANARY = r"[!-~][ -~]{18,}[!-~]"
 CANARY_WORDS = "at least 20 ASCII characters that occur nowhere else, such as recode-canary and a random UUID"
-DATE = r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?"
 
 _DAY = 86_400
 
@@ -74,6 +74,7 @@ def load(path: Path) -> tuple[Task, ...]:
             tags=values.get("tags", ()),
             subsets=values.get("subsets", ()),
             difficulty=values.get("difficulty", ""),
+            measured=values.get("measured", ()),
             environment=_environment(document, root, names, values.get("environment", {})),
             limits=limits,
             license=values.get("license", ""),
@@ -125,13 +126,14 @@ def _manifest() -> Callable[[Document, At, Any], dict[str, Any]]:
                     "arxiv": line,
                     "url": line,
                     "venue": line,
-                    "date": text(DATE, "text as in 2013-06-04, 2013-06 or 2013"),
+                    "date": text(DATE, DATE_WORDS),
                 }
             ),
             "domain": text(WORD, "one word of letters a-z or A-Z, digits, '_', '-' and '.'"),
             "tags": several(text(WORD, "one word of letters a-z or A-Z, digits, '_', '-' and '.'"), "words"),
             "subsets": several(text(WORD, "one word of letters a-z or A-Z, digits, '_', '-' and '.'"), "words"),
             "difficulty": one_of("easy", "medium", "hard"),
+            "measured": several(blind_attempt, "mappings with the keys solver, date, solved_at, unsolved_after, level"),
             "environment": mapping(
                 {
                     "name": text(WORD, "one word of letters a-z or A-Z, digits, '_', '-' and '.'"),
