@@ -61,6 +61,9 @@ UNSOLVED: dict[str, str | None] = {
     "tests/test_answer.py": TELLING,
     "repo/answer.py": "def twice(x):\n    return x\n\n\ndef half(x):\n    return x\n",
 }
+MUTATED: dict[str, str | None] = {
+    "proofs/right/sum/answer.py": "def twice(x):\n    return x + x\n\n\ndef half(x):\n    return 0.5 * x\n"
+}
 # Writes down what it was shown, and whether the task is in the reach of its commands.
 AGENTS = """\
 from pathlib import Path
@@ -367,6 +370,13 @@ CASES = {
         values=("4",),
         effect=lambda seen: len((seen.root / "gradings").read_text("utf-8")) in (4, 8),  # of one block, or of two
     ),
+    "validate-right-mutants": Case(
+        session="mutated",
+        values=("true",),
+        effect=lambda seen: (
+            seen.result.parseoutcomes().get("passed") == 2
+        ),  # the reference's check and the right answer's
+    ),
     "watch": Case(
         session="watched",
         values=("true",),
@@ -474,6 +484,7 @@ ALWAYS = {
     "divided": ("--recode-sandbox=process", "--recode-agent=own_agents:ONE", "--recode-attempts=2", "--recode-turns=1"),
     "validate": ("--recode-sandbox=process", "-k", "untouched or episode"),
     "seeds": ("--recode-sandbox=process", "--recode-validate", "-k", "reference"),
+    "mutated": ("--recode-sandbox=process", "--recode-validate", "-k", "mutants-right or twice"),
     "resumed": FIRST,
     "replayed": ("--recode-feedback=L0", "--recode-out=again", "--junitxml=report.xml"),
     "gated": (*FIRST[:3], "--recode-out=again", "--junitxml=report.xml"),
@@ -559,7 +570,7 @@ def attempt(
         if session == "environments":
             shutil.copytree(DATASET, pytester.path / "dataset")
         else:
-            make_task(files={} if session in {"validate", "seeds"} else UNSOLVED)
+            make_task(files={} if session in {"validate", "seeds"} else MUTATED if session == "mutated" else UNSOLVED)
         if session == "chosen":
             make_task(manifest="subsets: [quick]\n")
             make_task("other")
