@@ -344,6 +344,11 @@ def test_increments_of_rows_without_a_centre_and_without_time(candidate, referen
     still = candidate.orrery.kepler.drift.increments(mu, x, v, 0.0)
     for one in still:
         assert_equivalent(one, np.zeros((3, 3)), rtol=0.0)
+    single = [each.astype(np.float32) for each in orbits(rng, [0.2, 0.5])]
+    exact = reference.orrery.kepler.drift.increments(*(each.astype(np.float64) for each in single), 5.0)
+    for one, other in zip(candidate.orrery.kepler.drift.increments(*single, 5.0), exact, strict=True):
+        assert one.dtype == np.float64
+        assert_equivalent(one, other, rtol=1e-9, atol=1e-11 * float(np.abs(other).max()))
     # whole numbers are numbers, too
     whole = candidate.orrery.kepler.drift.increments([1], [[1, 0, 0]], [[0, 1, 0]], 1.0)
     assert_equivalent(whole[0], np.array([[math.cos(1.0) - 1.0, math.sin(1.0), 0.0]]), rtol=1e-12, atol=1e-15)
@@ -427,6 +432,13 @@ def test_tangent_of_many_rows_as_the_authors(candidate, reference, rng):
     still = candidate.orrery.kepler.tangent.tangent(mu, x, v, 0.0, dx, dv)
     for one, other in zip(still, (dx, dv), strict=True):
         assert_equivalent(one, other, rtol=1e-15)
+    single = [each.astype(np.float32) for each in orbits(rng, [0.2, 0.5])]
+    double = [each.astype(np.float64) for each in single]
+    moves = single[1:], double[1:]
+    exact = reference.orrery.kepler.tangent.tangent(*double, 5.0, *moves[1])
+    for one, other in zip(candidate.orrery.kepler.tangent.tangent(*single, 5.0, *moves[0]), exact, strict=True):
+        assert one.dtype == np.float64
+        assert_equivalent(one, other, rtol=1e-7, atol=1e-9 * float(np.abs(other).max()))
     whole = candidate.orrery.kepler.tangent.tangent([0], [[3, 0, 0]], [[0, 1, 0]], 0.5, [[1, 2, 3]], [[1, 0, 0]])
     assert_equivalent(whole[0], np.array([[1.5, 2.0, 3.0]]), rtol=1e-15)
 
@@ -459,6 +471,10 @@ def test_parameters_are_those_of_the_orbits(candidate, reference, rng):
         assert_equivalent(found, np.array([*(gm[: each + 1].sum() for each in range(1, count)), 0.0]), rtol=1e-13)
         assert_equivalent(found, reference.orrery.coords.jacobi.parameters(gm), rtol=1e-13)
     assert_equivalent(candidate.orrery.coords.jacobi.parameters([4, 1, 2]), np.array([5.0, 7.0, 0.0]), rtol=1e-14)
+    single = bodies(rng, 4)[0].astype(np.float32)
+    found = candidate.orrery.coords.jacobi.parameters(single)
+    assert found.dtype == np.float64
+    assert_equivalent(found, reference.orrery.coords.jacobi.parameters(single.astype(np.float64)), rtol=1e-13)
 
 
 @there
@@ -474,6 +490,11 @@ def test_to_jacobi_is_the_definition(candidate, reference, rng):
         assert_equivalent(lists, found, rtol=1e-14, atol=1e-15)
     whole = candidate.orrery.coords.jacobi.to_jacobi([2, 2], [[1, 0, 0], [2, 0, 1]])
     assert_equivalent(whole, np.array([[1.0, 0.0, 1.0], [1.5, 0.0, 0.5]]), rtol=1e-14)
+    gm, y = (each.astype(np.float32) for each in bodies(rng, 5))
+    found = candidate.orrery.coords.jacobi.to_jacobi(gm, y)
+    assert found.dtype == np.float64
+    exact = reference.orrery.coords.jacobi.to_jacobi(gm.astype(np.float64), y.astype(np.float64))
+    assert_equivalent(found, exact, rtol=0.0, atol=1e-12)
 
 
 @back
@@ -489,6 +510,11 @@ def test_from_jacobi_is_the_inverse(candidate, reference, rng):
         assert_equivalent(lists, found, rtol=1e-14, atol=1e-15)
     whole = candidate.orrery.coords.jacobi.from_jacobi([2, 2], [[1, 0, 1], [2, 0, 1]])
     assert_equivalent(whole, np.array([[1.5, 0.0, 0.5], [2.5, 0.0, 1.5]]), rtol=1e-14)
+    gm, y = (each.astype(np.float32) for each in bodies(rng, 5))
+    found = candidate.orrery.coords.jacobi.from_jacobi(gm, y)
+    assert found.dtype == np.float64
+    exact = reference.orrery.coords.jacobi.from_jacobi(gm.astype(np.float64), y.astype(np.float64))
+    assert_equivalent(found, exact, rtol=0.0, atol=1e-12)
 
 
 # kick
@@ -554,6 +580,7 @@ def test_kick_of_two_bodies_is_nothing(candidate, reference, rng):
     exact = reference.orrery.forces.interaction.kick(gm, x)
     found = candidate.orrery.forces.interaction.kick(gm.tolist(), x.tolist())
     assert_equivalent(found, exact, rtol=1e-7, atol=1e-9 * float(np.abs(exact).max()))
+    check_kick(candidate, *(each.astype(np.float32) for each in nested(rng, [1e-3, 2e-3, 1e-2])))
     whole = candidate.orrery.forces.interaction.kick([2, 1, 1], [[1, 0, 0], [0, 3, 0], [0, 0, 0]])
     exact = interaction(decimals([2, 1, 1]), [decimals(row) for row in ([1, 0, 0], [0, 3, 0], [0, 0, 0])])
     assert_equivalent(whole, np.array(exact).astype(float), rtol=1e-9, atol=1e-12)
@@ -1007,6 +1034,10 @@ def test_elements_of_orbits_that_are_almost_parabolas(candidate, rng):
         e = 1.0 + float(difference_) * rng.choice([-1, 1])
         x, v, since = placed(rng, mu, q, e, inc, node, peri, rng.uniform(0.3, 5.0) * rng.choice([-1, 1]))
         check_elements(candidate.orrery.orbits.elements.elements(mu, x, v), mu, x, q, e, inc, node, peri, since)
+    # a parabola whose energy is exactly 0
+    k = int(rng.integers(1, 9))
+    found = candidate.orrery.orbits.elements.elements(12.5 * k**2, [1.0, 0.0, 0.0], [3.0 * k, 0.0, 4.0 * k])
+    assert_equivalent([found.q, found.e, found.since], [0.64, 1.0, 0.1824 / k], rtol=1e-12)
 
 
 @describing
@@ -1055,6 +1086,12 @@ def test_elements_are_the_inverse_as_the_authors_have_it(candidate, reference, r
         place, motion = candidate.orrery.bodies.from_elements.state(mu, found)
         assert_equivalent(place, x, rtol=1e-8, atol=1e-8)
         assert_equivalent(motion, v, rtol=1e-8, atol=1e-9)
+    place, motion = (each.astype(np.float32) for each in turned(rng, GM, 1.3, 0.4, 1.0))
+    found = candidate.orrery.orbits.elements.elements(GM, place, motion)
+    exact = reference.orrery.orbits.elements.elements(GM, place.astype(np.float64), motion.astype(np.float64))
+    for name in ("q", "e", "inc", "node", "peri", "since"):
+        assert type(getattr(found, name)) is float
+        assert_equivalent(getattr(found, name), getattr(exact, name), rtol=1e-9, atol=1e-9)
     whole = candidate.orrery.orbits.elements.elements(1, [2, 0, 0], [0, 0, 1])
     assert_equivalent([whole.q, whole.e, whole.inc], [2.0, 1.0, math.pi / 2], rtol=1e-12)
 
