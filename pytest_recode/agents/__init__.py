@@ -35,13 +35,14 @@ class Refused(Exception):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandResult:
     """`output` is stdout and stderr together, cut past the limit; `status` is negative for a signal. `killed`: the limit of the sandbox that
-    it exceeded, whereupon it was killed or failed; "" if there is none."""
+    it exceeded, whereupon it was killed or failed; "" if there is none. `stays`: whether it is there for its next turn."""
 
     status: int
     output: str
     timed_out: bool = False
     seconds: float = 0.0
     killed: str = ""
+    stays: bool = False
 
 
 class Workspace(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from pytest_recode.inside.wire import frames
 from pytest_recode.sandboxes import Connection
@@ -29,13 +29,18 @@ class SandboxPlace:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Playing:
     """A program that plays one turn: its command line, what its environment has beside the sandbox's own, the files that are written
-    into the home directory before, the path of the one that is its standard input, and its seconds."""
+    into the home directory before, the path of the one that is its standard input, and its seconds.
+
+    `stays`: "" for a program of one turn; else its standard input is the socket of `runtime/command_runner.StayingCommand`, and it stays
+    stopped after the turn ("stays"), unless that is its last ("last"). Without `argv`, the program that stayed plays.
+    """
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(repr=False)
     files: Files = field(repr=False)
     entered: str
     seconds: float
+    stays: Literal["", "stays", "last"] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

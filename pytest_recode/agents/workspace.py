@@ -104,7 +104,7 @@ class SandboxWorkspace:
         )
 
     def play(self, program: Playing, service: DoorService) -> CommandResult:
-        """Run a program that plays, to its end, and let `service` answer its requests to the door.
+        """Run a program that plays, to the end of its turn, and let `service` answer its requests to the door.
 
         Raises `Refused` if it cannot be started there, and what `service` raises: then the workspace is gone, and the program with it.
         """
@@ -113,7 +113,13 @@ class SandboxWorkspace:
         with self._unless_broken(program.seconds):
             frames.send_message(
                 connection,
-                {"op": "play", **fields, "entered": program.entered, "seconds": program.seconds},
+                {
+                    "op": "play",
+                    **fields,
+                    "entered": program.entered,
+                    "seconds": program.seconds,
+                    "stays": program.stays,
+                },
                 time.monotonic() + MARGIN,
             )
             answer = DoorCalls(connection, service, program.seconds, MARGIN).played()
@@ -273,6 +279,7 @@ def _result(value: Any) -> CommandResult:
         timed_out=_typed(done.get("timed_out"), bool),
         seconds=_typed(done.get("seconds"), float),
         killed=_typed(done.get("killed"), str),
+        stays=_typed(done.get("stays", False), bool),
     )
 
 

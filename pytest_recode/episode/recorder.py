@@ -20,7 +20,7 @@ from pytest_recode.episode.setup import check_files, check_setup, episode_facts
 from pytest_recode.faults import RecordsError, Stopped, UserError
 from pytest_recode.models import Ledger, Usage
 from pytest_recode.records import record
-from pytest_recode.records.checkpoint import Checkpoint, Resumable, StoredEpisode
+from pytest_recode.records.checkpoint import Checkpoint, Relocatable, Resumable, StoredEpisode
 from pytest_recode.records.checkpoint_file import CheckpointWriter, stored_episode
 from pytest_recode.records.episode_error import ErrorRecord
 from pytest_recode.records.first_turn import FirstTurn
@@ -87,12 +87,13 @@ class EpisodeRecorder:
         self.over(self._checkpoint(agent, workspace, turn))
 
     def first_turn_over(self, agent: Agent, workspace: SandboxWorkspace, slot: FirstTurn, turn: Turn) -> None:
-        """Store the first turn for all episodes, then this episode's own checkpoint.
+        """Store the first turn for all episodes, unless they could not continue it, then this episode's own checkpoint.
 
         In the other order, a kill between the two would leave a turn that the other episodes pay for again.
         """
         checkpoint = self._checkpoint(agent, workspace, turn)
-        slot.store(checkpoint, by=self.facts["nodeid"])
+        if not isinstance(agent, Relocatable) or agent.continues_elsewhere:
+            slot.store(checkpoint, by=self.facts["nodeid"])
         self._forget_answers(self.first_turn)
         self.first_turn = ""
         self.over(checkpoint)

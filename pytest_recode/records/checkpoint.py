@@ -27,6 +27,15 @@ class Resumable(Protocol):
         """Replace the current state."""
 
 
+@runtime_checkable
+class Relocatable(Protocol):
+    """A `Resumable` that may have left something in its process without which no other one can continue."""
+
+    @property
+    def continues_elsewhere(self) -> bool:
+        """Whether another process can resume it from its state now."""
+
+
 def model_state(model: object) -> Mapping[str, Any]:
     """The state of an agent's model; {} for a model without state, such as one that calls a server."""
     return model.state() if isinstance(model, Resumable) else {}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.agents import InstalledProgram
-from pytest_recode.agents.command_line import aider, claude_code, codex, gemini_cli, opencode
+from pytest_recode.agents.command_line import acp, aider, claude_code, codex, gemini_cli, opencode
 from pytest_recode.agents.installed_programs import cache, program
 from pytest_recode.faults import UserError
 from tests.chat_server import chat_server as chat_server
@@ -22,6 +22,8 @@ from tests.plugin.conftest import results as results
 from .played_script import play as play
 
 AGENTS = {each.AGENT.name: each.AGENT for each in (claude_code, codex, opencode, gemini_cli, aider)}
+ACP_COMMANDS = ("opencode acp", "gemini-cli --acp", "codex-acp", "claude-agent-acp")
+"""How our agents that speak the Agent Client Protocol are started."""
 LARGEST = 3 << 30
 """Bytes that an installation may take, with what the package manager keeps."""
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -39,7 +41,7 @@ def installed() -> Callable[[str], InstalledProgram]:
     """The pinned version of an agent; the first test that needs it installs it."""
 
     def find(name: str) -> InstalledProgram:
-        source = AGENTS[name].source
+        source = {**acp.KNOWN, **AGENTS}[name].source
         assert source is not None
         place = CACHE if CACHE.exists() else Path("/")
         if not (cache() / f"{name}-{source.version}").exists() and shutil.disk_usage(place).free < LARGEST:

@@ -1,7 +1,13 @@
-"""Agents play by the Agent Client Protocol: OpenCode, and programs that cannot continue a session or end early."""
+"""Agents play by the Agent Client Protocol, one process an episode: real ones, and programs that do what real ones rarely do."""
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,9 +15,10 @@ from typing import Any
 import pytest
 
 from pytest_recode.agents import InstalledProgram
-from tests.chat_server import ChatServer
+from tests.chat_server import Answer, ChatServer, Request, say
 
-from .scripted import DONE, solved_in
+from .conftest import ACP_COMMANDS
+from .scripted import DONE, RIGHT, WRONG, solved_in
 
 Run = Callable[..., pytest.RunResult]
 MakeTask = Callable[..., Path]
@@ -19,21 +26,251 @@ Results = Callable[..., list[dict[str, Any]]]
 Installed = Callable[[str], InstalledProgram]
 
 MODEL = "--recode-model=openai/local"
+IMAGE = os.environ.get("RECODE_TEST_IMAGE", "")
 
 
+def programs(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the transcript has of the program in each turn."""
+    lines = Path("out", record["transcript"]).read_text("utf-8").splitlines()
+    return [line for line in map(json.loads, lines) if line["event"] == "program"]
+
+
+def sessions(record: dict[str, Any]) -> list[bool]:
+    """Whether the client opened a session in each turn."""
+    return ['"session": ' in line["output"] for line in programs(record)]
+
+
+@pytest.mark.mostly_slow
+@pytest.mark.parametrize("command", ACP_COMMANDS)
 def test_an_agent_is_solved_in_its_third_turn(
-    installed: Installed, make_task: MakeTask, recode: Run, results: Results
+    command: str, installed: Installed, make_task: MakeTask, recode: Run, results: Results
 ) -> None:
-    version = installed("opencode").version
+    version = installed(command.split()[0]).version
     make_task("a")
     with ChatServer(solved_in(3)) as server:
-        agent = ("--recode-agent=acp:opencode acp", MODEL, f"--recode-api-base={server.url}", "--recode-out=out")
+        agent = (f"--recode-agent=acp:{command}", MODEL, f"--recode-api-base={server.url}", "--recode-out=out")
         result = recode("-v", *agent, sandbox="bubblewrap")
     result.assert_outcomes(passed=1)
     (record,) = results()
     assert [turn["passed"] for turn in record["turns"]] == [1, 1, 2]
-    assert (record["agent"], record["agent_version"]) == ("acp:opencode acp", version)
+    assert (record["agent"], record["agent_version"]) == (f"acp:{command}", version)
     assert server.requests[-1].prompt.count(DONE) == 2
+    assert sessions(record) == [True, False, False]
+
+
+AGENT = f"""#!/usr/bin/env python3
+import json, os, sys, urllib.request
+
+messages, capabilities = [], {{}}
+
+
+def ask(text, messages=messages):
+    messages.append({{"role": "user", "content": text}})
+    request = urllib.request.Request(
+        os.environ["OPENAI_BASE_URL"] + "/chat/completions",
+        json.dumps({{"model": os.environ["RECODE_MODEL"], "messages": messages}}).encode(),
+        {{"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"], "Content-Type": "application/json"}},
+    )
+    messages.append(json.load(urllib.request.urlopen(request))["choices"][0]["message"])
+
+
+def write(text):
+    open("answer.py", "w").write(text)
+
+
+def play(turn, text):
+    ask(text)
+    write({RIGHT!r} if turn == 3 else {WRONG!r})
+
+
+BODY
+turn = 0
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["method"] == "session/prompt":
+        turn += 1
+        play(turn, asked["params"]["prompt"][0]["text"])
+    result = {{"protocolVersion": 1, "agentCapabilities": capabilities, "sessionId": "one", "stopReason": "end_turn"}}
+    print(json.dumps({{"jsonrpc": "2.0", "id": asked["id"], "result": result}}), flush=True)
+"""
+"""An agent that keeps its conversation in memory, and can load no session. Solved in its third turn."""
+
+
+@pytest.fixture
+def options(make_task: MakeTask, pytester: pytest.Pytester) -> Callable[..., list[str]]:
+    """The options of a run in which AGENT plays one task. `body`: code before it begins."""
+
+    def played(server: ChatServer, *more: str, body: str = "") -> list[str]:
+        make_task("a")
+        script = pytester.path / "agent.py"
+        script.write_text(AGENT.replace("BODY", body))
+        script.chmod(0o755)
+        return ["--recode-agent=acp:./agent.py", MODEL, f"--recode-api-base={server.url}", "--recode-out=out", *more]
+
+    return played
+
+
+def answered(request: Request) -> Answer:
+    return say(f"An answer of some length, number {request.number}.")
+
+
+@pytest.mark.parametrize("sandbox", ["bubblewrap", pytest.param("docker", marks=pytest.mark.slow)])
+def test_an_agent_that_can_load_no_session_plays_all_turns(
+    sandbox: str, options: Callable[..., list[str]], recode: Run, results: Results
+) -> None:
+    with ChatServer(answered) as server:
+        if sandbox == "docker" and not IMAGE:
+            pytest.skip("RECODE_TEST_IMAGE names no docker image with Python and pytest")
+        image = [f"--recode-image={IMAGE}"] if sandbox == "docker" else []
+        recode(*options(server, *image), sandbox=sandbox).assert_outcomes(passed=1)
+    (record,) = results()
+    assert [(turn["passed"], turn["steps"], turn.get("stopped", "")) for turn in record["turns"]] == [
+        (1, 1, ""),
+        (1, 1, ""),
+        (2, 1, ""),
+    ]
+    assert sessions(record) == [True, False, False]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", [["-n2"], ["--recode-in-flight=4"]], ids=["workers", "in flight"])
+def test_several_play_at_the_same_time(
+    way: list[str], options: Callable[..., list[str]], make_task: MakeTask, recode: Run, results: Results
+) -> None:
+    for name in "bcd":
+        make_task(name)
+    with ChatServer(answered) as server:
+        recode(*options(server, *way), sandbox="bubblewrap").assert_outcomes(passed=4)
+    assert [sessions(record) for record in results()] == [[True, False, False]] * 4
+    assert len(server.requests) == 4 * 3
+
+
+def test_it_shares_no_first_turn(options: Callable[..., list[str]], recode: Run, results: Results) -> None:
+    """Its process is with the episode that played it."""
+    policies = ("--recode-feedback=L0", "--recode-feedback=L2")
+    with ChatServer(answered) as server:
+        recode(*options(server, *policies), sandbox="bubblewrap").assert_outcomes(passed=2)
+    assert len(server.requests) == 3 + 3
+    assert [record["turns"][0]["shared"] for record in results()] == [None, None]
+
+
+@pytest.mark.slow
+def test_a_run_that_was_killed_in_its_second_turn_has_lost_the_session(
+    options: Callable[..., list[str]], recode: Run, results: Results, pytester: pytest.Pytester
+) -> None:
+    asked, answer = threading.Event(), threading.Event()
+
+    def script(request: Request) -> Answer:
+        if request.number != 1:
+            return answered(request)
+        asked.set()
+        return Answer(text="An answer that is too late.", wait=answer)
+
+    with ChatServer(script) as server:
+        own = options(server, "--recode-sandbox=bubblewrap")
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *own]
+        with subprocess.Popen(command, cwd=pytester.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as run:
+            assert asked.wait(120)
+            run.send_signal(signal.SIGKILL)
+            answer.set()
+        recode(*own, "--recode-resume").assert_outcomes(errors=1)
+    (record,) = results()
+    assert record["error"]["kind"] == "agent:session-lost"
+    assert (
+        "turn 2: session-lost: its process has ended since the turn before, and it cannot load a session"
+        in record["error"]["message"]
+    )
+    assert [turn["passed"] for turn in record["turns"]] == [1]
+
+
+LOADS = """
+import pathlib
+
+capabilities["loadSession"] = True
+session = pathlib.Path(os.environ["HOME"], "session.json")
+
+
+def play(turn, text):
+    if session.exists():
+        messages[:] = json.loads(session.read_text())
+    ask(text)
+    session.write_text(json.dumps(messages))
+    write(RIGHT if os.environ["RECODE_TURN"] == "3" else WRONG)
+
+
+"""
+
+
+@pytest.mark.slow
+def test_without_process_namespaces_each_turn_is_a_process(
+    options: Callable[..., list[str]], recode: Run, results: Results
+) -> None:
+    body = f"RIGHT, WRONG = {RIGHT!r}, {WRONG!r}\n{LOADS}"
+    with ChatServer(answered) as server:
+        recode(*options(server, body=body), sandbox="process").assert_outcomes(passed=1)
+    (record,) = results()
+    assert [turn["passed"] for turn in record["turns"]] == [1, 1, 2]
+    assert sessions(record) == [True, True, True]
+
+
+HANGS = """
+import time
+
+
+def play(turn, text):
+    ask(text)
+    write({2: WRONG, 3: RIGHT}.get(turn, WRONG))
+    if turn == 1:  # until its prompt is cancelled
+        cancelled = json.loads(sys.stdin.readline())
+        assert cancelled["method"] == "session/cancel", cancelled
+        write("too late")
+"""
+
+
+def test_a_turn_whose_time_is_up_is_judged_as_it_is_and_cancelled_in_the_next_one(
+    options: Callable[..., list[str]], recode: Run, results: Results
+) -> None:
+    body = f"RIGHT, WRONG = {RIGHT!r}, {WRONG!r}\n{HANGS}"
+    with ChatServer(answered) as server:
+        own = options(server, "--recode-agent-seconds=5", body=body)
+        recode(*own, sandbox="bubblewrap").assert_outcomes(passed=1)
+    (record,) = results()
+    assert [(turn["passed"], turn.get("stopped", "")) for turn in record["turns"]] == [(1, "time"), (1, ""), (2, "")]
+    assert "Your last turn was ended because its time was up." in server.requests[1].prompt
+    assert [line["output"].count("stopped") for line in programs(record)] == [0, 2, 1]
+
+
+ASKS_ON = """
+import threading
+
+
+def play(turn, text):
+    ask(text)
+    write(RIGHT if turn == 3 else WRONG)
+    if turn == 1:
+        threading.Thread(target=ask_on, daemon=True).start()
+
+
+def ask_on():
+    while True:
+        try:
+            ask("more", [])
+        except OSError:  # the door is closed
+            pass
+"""
+
+
+def test_what_it_asks_when_its_turn_is_over_reaches_no_model(
+    options: Callable[..., list[str]], recode: Run, results: Results
+) -> None:
+    """A thread of it asks for ever, and each of its questions belongs to a turn."""
+    body = f"RIGHT, WRONG = {RIGHT!r}, {WRONG!r}\n{ASKS_ON}"
+    with ChatServer(answered) as server:
+        recode(*options(server, body=body), sandbox="bubblewrap").assert_outcomes(passed=1)
+        number = len(server.requests)
+    (record,) = results()
+    steps = sum(turn["steps"] for turn in record["turns"])
+    assert 3 <= steps <= number <= steps + sum(line.get("cut_off", 0) for line in programs(record))
 
 
 SCRIPT = """#!/usr/bin/env python3
@@ -53,7 +290,6 @@ for line in sys.stdin:
 @pytest.mark.parametrize(
     ("capable", "turns", "says"),
     [
-        (False, 3, "it cannot load a session (loadSession), and so takes no feedback: use --recode-turns=1"),
         (True, 3, "it ended during session/prompt, with status 3"),
         (False, 1, "it ended during session/new, with status 3"),
     ],
@@ -86,16 +322,3 @@ def test_a_command_that_is_none_is_one_line(spec: str, make_task: MakeTask, reco
     result = recode(f"--recode-agent={spec}", MODEL, "--recode-out=out", sandbox="bubblewrap")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*{spec}*"])
-
-
-def test_an_agent_that_loses_its_session_by_this_protocol_is_refused_before_a_run(
-    make_task: MakeTask, recode: Run
-) -> None:
-    make_task("a")
-    agent = ("--recode-agent=acp:gemini-cli --acp", MODEL, "--recode-out=out")
-    refused = recode(*agent, sandbox="bubblewrap")
-    assert refused.ret == pytest.ExitCode.USAGE_ERROR
-    refused.stderr.fnmatch_lines(
-        ["*acp:gemini-cli --acp cannot continue a session*--recode-feedback=none or --recode-turns=1"]
-    )
-    assert recode("--collect-only", "--recode-turns=1", *agent, sandbox="bubblewrap").ret == pytest.ExitCode.OK

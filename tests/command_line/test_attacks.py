@@ -223,6 +223,33 @@ def test_a_key_is_of_its_turn_only(play: Play, pytester: pytest.Pytester) -> Non
     assert [line["output"] for line in lines if line["event"] == "program"] == ["", "REFUSED 401\n"]
 
 
+TITLED = """
+tools = [{"name": "run", "input_schema": {"type": "object"}}]
+if turn == 2:
+    title = {"role": "user", "content": f"Name this session: {prompt}"}
+    body = json.dumps({"model": "m", "max_tokens": 99, "messages": [title]}).encode()
+    urllib.request.urlopen(urllib.request.Request(url + "/v1/messages", body, {"x-api-key": key})).read()
+"""
+
+
+@pytest.mark.mostly_slow
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        pytest.param("ask(tools=tools)\nwrite(RIGHT if turn == 2 else WRONG)", None, id="a title"),
+        pytest.param("messages.clear()\nask(tools=tools)", "agent:session-lost", id="its conversation"),
+        pytest.param("write(WRONG)\nif turn == 1:\n    ask(tools=tools)", "agent:failed", id="nothing else"),
+    ],
+)
+def test_a_request_without_the_tools_that_it_offers_is_none_of_its_conversation(
+    play: Play, body: str, error: str | None
+) -> None:
+    """It may have the prompt, and no turn before it."""
+    record = play(TITLED + body)
+    assert (record["error"] and record["error"]["kind"]) == error
+    assert record["outcome"] == ("error" if error else "solved")
+
+
 def test_a_candidate_reaches_no_door(play: Play) -> None:
     """It gives right answers only if nothing listens where its program has asked its model, a moment before."""
     record = play(

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from pytest_recode.agents import InstalledProgram
-from pytest_recode.agents.command_line import CommandLineAgent
+from pytest_recode.agents.command_line import CommandLineAgent, acp
 from pytest_recode.agents.installed_programs import given_program
 from pytest_recode.sandboxes import Sandbox, SandboxContext, bubblewrap
 from pytest_recode.testing import check_command_line_agent
 
-from .conftest import AGENTS
+from .conftest import ACP_COMMANDS, AGENTS
 
 SCRIPT = """#!/usr/bin/python3
 import json, os, sys, urllib.request
@@ -39,6 +39,15 @@ def sandbox() -> Iterator[Sandbox]:
     made = bubblewrap.make(SandboxContext(run="conformance", python=sys.executable))
     yield made
     made.close()
+
+
+@pytest.mark.parametrize("command", ACP_COMMANDS)
+@pytest.mark.slow
+def test_agents_of_the_agent_client_protocol_keep_to_it(
+    command: str, installed: Callable[[str], InstalledProgram], sandbox: Sandbox
+) -> None:
+    name, *arguments = command.split()
+    check_command_line_agent(acp.agent(f"acp:{command}", acp.KNOWN[name], arguments), sandbox, installed(name))
 
 
 @pytest.mark.parametrize("name", AGENTS)

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_recode.agents.command_line import Session, acp, own_program
 
-from .conftest import AGENTS
+from .conftest import ACP_COMMANDS, AGENTS
 
 PAGE = Path(__file__).parents[2] / "docs/reference/command-line-agents.md"
 
@@ -18,7 +18,11 @@ PAGE = Path(__file__).parents[2] / "docs/reference/command-line-agents.md"
 def test_names_and_versions_are_those_of_the_code() -> None:
     rows = dict(re.findall(r"^\| `([^`]+)` \| ([\d.]*)", PAGE.read_text("utf-8"), re.MULTILINE))
     versions = {name: agent.source.version for name, agent in AGENTS.items() if agent.source is not None}
-    assert rows == {**versions, f"{acp.PREFIX}COMMAND": "", f"{own_program.PREFIX}PATH": ""}
+    commands = {command.partition(" ")[0]: f"{acp.PREFIX}{command}" for command in ACP_COMMANDS}
+    by_protocol = {
+        commands[name]: agent.source.version for name, agent in acp.KNOWN.items() if agent.source is not None
+    }
+    assert rows == {**versions, **by_protocol, f"{acp.PREFIX}COMMAND": "", f"{own_program.PREFIX}PATH": ""}
 
 
 SESSION = Session(

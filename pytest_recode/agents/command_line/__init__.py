@@ -1,4 +1,5 @@
-"""Command-line agents: programs of others that play inside the workspace's sandbox, one process a turn, in one session an episode.
+"""Command-line agents: programs of others that play inside the workspace's sandbox, in one session an episode: one process a turn, or one that
+stays between its turns, stopped.
 
 One file describes one program, as a value: the command of its first turn and of a later one, its configuration, where its session lives.
 `program_player.py` plays any of them. Its model calls reach the run's gateway through the door of the workspace, in the dialect that it speaks;
@@ -46,15 +47,19 @@ class Session:
 
 STATE = "agent"
 """The directory of a program's configuration and session, in its home directory."""
+PROMPT_FILE = f"{STATE}/prompt.txt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramEnd:
-    """How a program ended its turn. `problem`: "" or one line that says why it did not do its work. `session`: the id that the program
-    gave its session; "" if it has the one that it was given."""
+    """How a program ended its turn. `problem`: "" or one line that says why it did not do its work; `lost`: whether that is because it cannot
+    continue its session. `session`: the id that the program gave its session; "" if it has the one that it was given. `loads`: whether another
+    process can continue the session."""
 
     problem: str = ""
+    lost: bool = False
     session: str = ""
+    loads: bool = True
 
 
 def by_status(result: CommandResult) -> ProgramEnd:
@@ -91,6 +96,9 @@ def last_line(output: str) -> str:
 class CommandLineAgent:
     """How a program is run. The prompt of a turn is its standard input.
 
+    `stays`: it is one process for several turns. Its standard input is the socket of `inside/runtime/command_runner.StayingCommand`, and
+    the prompt of a turn the file PROMPT_FILE of its home directory. `later` then starts it where the process of the turns before has ended.
+
     `source`: its pinned version, which is installed unless the user gives a path; None: there is none. `first`: the command line of the first turn. `later`: that of a turn that continues the session; None if the program cannot continue
     one. `env`: variables beside the sandbox's own. `files`: configuration, by paths in the state directory; written before each turn, so
     that what the program changed in it lasts one turn at most. `session`: the paths in the state directory where the session lives: they
@@ -109,3 +117,4 @@ class CommandLineAgent:
     memory_mb: int = 2048
     disk_mb: int = 1024
     processes: int = 256
+    stays: bool = False

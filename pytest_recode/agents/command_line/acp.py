@@ -1,6 +1,7 @@
-"""`acp:COMMAND`: an agent that speaks the Agent Client Protocol, one process a turn. Verified with `acp:opencode acp`.
+"""`acp:COMMAND`: an agent that speaks the Agent Client Protocol, one process an episode. Verified: `acp:opencode acp`, `acp:gemini-cli --acp`,
+`acp:codex-acp`, `acp:claude-agent-acp`.
 
-The first word is one of our command-line agents, with its pinned version and configuration, or a program of the user's.
+The first word is one of our agents, with its pinned version and configuration, or a program of the user's.
 """
 
 from __future__ import annotations
@@ -11,10 +12,17 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from pytest_recode.agents import AgentKind
-from pytest_recode.agents.command_line import CommandLineAgent, Session, naming_session, own_program
-from pytest_recode.agents.command_line.claude_code import AGENT as CLAUDE_CODE
-from pytest_recode.agents.command_line.codex import AGENT as CODEX
+from pytest_recode.agents import AgentKind, CommandResult
+from pytest_recode.agents.command_line import (
+    PROMPT_FILE,
+    CommandLineAgent,
+    ProgramEnd,
+    Session,
+    naming_session,
+    objects_in,
+    own_program,
+)
+from pytest_recode.agents.command_line.acp_adapters import CLAUDE_AGENT_ACP, CODEX_ACP
 from pytest_recode.agents.command_line.gemini_cli import AGENT as GEMINI_CLI
 from pytest_recode.agents.command_line.opencode import AGENT as OPENCODE
 from pytest_recode.agents.command_line.program_player import kind_of
@@ -24,11 +32,12 @@ from pytest_recode.task import Files
 
 PREFIX = "acp:"
 CLIENT = "acp_client.py"
-KNOWN = {agent.name: agent for agent in (CLAUDE_CODE, CODEX, GEMINI_CLI, OPENCODE)}
+KNOWN = {agent.name: agent for agent in (CLAUDE_AGENT_ACP, CODEX_ACP, GEMINI_CLI, OPENCODE)}
+"""Those of ours that speak the protocol."""
 
 FORGETTING = frozenset({"gemini-cli"})
-"""Those that lose a session when they load it by this protocol: Gemini CLI 0.61.0 starts an empty one of the same id first, in the same file if
-it is of the same minute, and may then find that one only."""
+"""Those that lose a session when another process of theirs loads it by this protocol: Gemini CLI 0.61.0 starts an empty one of the same id first,
+in the same file if it is of the same minute, and may then find that one only."""
 
 
 def kind(command: str) -> AgentKind:
@@ -65,7 +74,9 @@ def agent(name: str, base: CommandLineAgent, arguments: Sequence[str]) -> Comman
         first=partial(command, ""),
         later=None if base.name in FORGETTING else lambda session: command(session.id, session),
         files=partial(_files, base.files),
-        ended=partial(naming_session, "session"),
+        session=() if base.name in FORGETTING else base.session,
+        ended=_ended,
+        stays=True,
     )
 
 
@@ -76,8 +87,16 @@ def _own_env(session: Session) -> Mapping[str, str]:
 
 
 def _command(arguments: Sequence[str], loaded: str, session: Session) -> Sequence[str]:
-    stays = "stays" if session.turns > 1 else "ends"
-    return ("python3", "-I", f"{session.state}/{CLIENT}", stays, loaded, session.executable, *arguments)
+    prompt = f"{session.home}/{PROMPT_FILE}"
+    return ("python3", "-I", f"{session.state}/{CLIENT}", prompt, loaded, session.executable, *arguments)
+
+
+def _ended(result: CommandResult) -> ProgramEnd:
+    lines = list(objects_in(result.output))
+    lost = next((str(line["lost"]) for line in lines if "lost" in line), "")
+    end = naming_session("session", result)
+    loads = all(line["loads"] is not False for line in lines if "loads" in line)
+    return replace(end, problem=lost or end.problem, lost=bool(lost), loads=loads)
 
 
 def _files(base: Callable[[Session], Files], session: Session) -> Files:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pytest_recode.agents.command_line import MODEL, CommandLineAgent, Session
-from pytest_recode.agents.command_line.program_player import PROMPT_FILE, kind_of
+from pytest_recode.agents.command_line import MODEL, PROMPT_FILE, CommandLineAgent, Session
+from pytest_recode.agents.command_line.program_player import kind_of
 from pytest_recode.agents.installed_programs import PipProgram
 
 CHAT = "chat.md"

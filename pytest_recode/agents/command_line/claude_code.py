@@ -10,7 +10,7 @@ from pytest_recode.agents.command_line import MODEL, CommandLineAgent, ProgramEn
 from pytest_recode.agents.command_line.program_player import kind_of
 from pytest_recode.agents.installed_programs import NpmProgram
 
-_USELESS = ("WebFetch", "WebSearch", "CronCreate", "CronDelete", "CronList", "ScheduleWakeup")
+USELESS = ("WebFetch", "WebSearch", "CronCreate", "CronDelete", "CronList", "ScheduleWakeup")
 """Tools that need a network, or a process that lasts longer than a turn. A model that has them learns that only when they fail."""
 _ALWAYS = (
     "--print",
@@ -19,7 +19,7 @@ _ALWAYS = (
     "--dangerously-skip-permissions",
     "--strict-mcp-config",
     "--disable-slash-commands",
-    f"--disallowedTools={','.join(_USELESS)}",
+    f"--disallowedTools={','.join(USELESS)}",
 )
 
 

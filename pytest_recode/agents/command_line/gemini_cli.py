@@ -16,6 +16,7 @@ from pytest_recode.task import Files
 
 _ALWAYS = ("--yolo", "--output-format", "stream-json", "--model", MODEL)
 SETTINGS = {
+    "model": {"name": MODEL},  # else another call chooses one
     "security": {"auth": {"selectedType": "gemini-api-key"}},
     "privacy": {"usageStatisticsEnabled": False},
     "telemetry": {"enabled": False},

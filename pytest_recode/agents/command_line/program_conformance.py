@@ -30,8 +30,8 @@ def check_command_line_agent(
 ) -> None:
     """Raises `AssertionError` where the program does not play as an episode needs it.
 
-    It plays three turns in `sandbox` with a model that only answers, the last of them in a new workspace with the stored session; then a
-    turn in which the model cannot be asked. `program`: by default, the pinned version, which is installed. litellm must be installed.
+    It plays three turns in `sandbox` with a model that only answers, the last of them in a new workspace with the stored session, if another
+    process can continue it; then a turn in which the model cannot be asked. `program`: by default, the pinned version, which is installed. litellm must be installed.
     """
     needs = kind_of(agent).program
     assert needs is not None
@@ -46,24 +46,35 @@ def check_command_line_agent(
     with workspace() as first:
         _turn(player, 1, first)
         assert model.prompts, "the program asked its model nothing in its first turn"
-        if agent.later is None:
+        if agent.later is None and not agent.stays:
             return
+        assert player.stays == agent.stays, "the program ended with its first turn, although it is one that stays"
         _turn(player, 2, first)
         _continues(model, 1)
+        if not player.loads:
+            _ends(player, 3, first)
+            return
     state = json.loads(json.dumps(player.state()))
     assert state["files"], f"nothing of its session was found in {', '.join(agent.session) or 'no path'}"
     player = _player(agent, program, model)
     player.restore(state)
     with workspace() as second:
-        _turn(player, 3, second)
-        _continues(model, 1, 2)
-        model.fault = ModelError(ModelFault.RATE_LIMIT, "check", "too many requests")
-        raised: Exception | None = None
-        try:
-            _act(player, 4, second)
-        except ModelError as error:
-            raised = error
-        assert raised is model.fault, f"a turn whose model could not be asked ended with {raised or 'no error'}"
+        _ends(player, 3, second)
+
+
+def _ends(player: ProgramPlayer, number: int, workspace: SandboxWorkspace) -> None:
+    """A third turn continues the two before, and the next one has no model."""
+    model = player.model
+    assert isinstance(model, _Answering)
+    _turn(player, number, workspace)
+    _continues(model, *range(1, number))
+    model.fault = ModelError(ModelFault.RATE_LIMIT, "check", "too many requests")
+    raised: Exception | None = None
+    try:
+        _act(player, number + 1, workspace)
+    except ModelError as error:
+        raised = error
+    assert raised is model.fault, f"a turn whose model could not be asked ended with {raised or 'no error'}"
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Plays a command-line agent: one process a turn, in one session, whose model calls are recorded as steps.
+"""Plays a command-line agent, in one session, whose model calls are recorded as steps.
 
 Beside the lines of `call_log.py`, it writes two of its own (fields beside `turn`, `step`, which is 0):
 
@@ -10,6 +10,7 @@ Beside the lines of `call_log.py`, it writes two of its own (fields beside `turn
 from __future__ import annotations
 
 import base64
+import secrets
 import uuid
 import zlib
 from collections.abc import Callable, Mapping
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.agents import AgentContext, AgentKind, InstalledProgram, ProgramNeeds, Refused, Workspace
-from pytest_recode.agents.command_line import STATE, CommandLineAgent, Session, last_line
+from pytest_recode.agents.command_line import PROMPT_FILE, STATE, CommandLineAgent, Session, last_line
 from pytest_recode.agents.command_line.call_log import CallLog
 from pytest_recode.agents.command_line.turn_calls import TurnCalls
 from pytest_recode.agents.door_requests import Playing, SandboxPlace
@@ -51,15 +52,17 @@ STEPS = 100
 """Model calls of a turn, unless the user says otherwise."""
 MAX_OUTPUT = 24_000
 """Characters of the program's output that the transcript keeps."""
-PROMPT_FILE = f"{STATE}/prompt.txt"
 
 
 @dataclass(slots=True, kw_only=True)
 class ProgramPlayer:
-    """`stored`: files of the session after the last turn, packed, because a session may have megabytes; None: they are too large. `laid`:
+    """`stays`: whether its process is there, stopped since the last turn; `key`: what the door asks it for. `loads`: whether another process
+    can continue the session.
+
+    `stored`: files of the session after the last turn, packed, because a session may have megabytes; None: they are too large. `laid`:
     whether they are to be laid into the next workspace, which is a new one.
 
-    `answers`: texts and ids of the model's answers in the last turn, of which the next one must repeat one. `stopped`: as in Move.
+    `answers`: texts and ids of the model's answers in the last turn, of which the next one must repeat one. `offers_tools`: as in `TurnCalls`. `stopped`: as in Move.
     """
 
     agent: CommandLineAgent
@@ -69,13 +72,17 @@ class ProgramPlayer:
     turn: int = 0
     session: str = ""
     stopped: str = ""
+    stays: bool = False
+    key: str = field(default="", repr=False)
+    loads: bool = True
     laid: bool = False
     stored: Mapping[str, str] | None = field(default_factory=dict)
     answers: frozenset[str] = frozenset()
+    offers_tools: bool = False
     logged: set[bytes] = field(default_factory=set)  # digests of messages that the transcript has
 
     def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
-        """One process. Raises `ProgramError` if it fails, or has started another session."""
+        """One turn of the program. Raises `ProgramError` if it fails, or has started another session."""
         if not isinstance(workspace, SandboxWorkspace):
             raise SandboxError(f"agent {self.agent.name} plays in a workspace of a sandbox only")
         self.turn += 1
@@ -83,21 +90,26 @@ class ProgramPlayer:
         prompt = self._prompt(brief, feedback, place)
         self.context.log("prompt", {"turn": self.turn, "step": 0, "text": prompt})
         log = CallLog(log=self.context.log, turn=self.turn, logged=self.logged)
+        if not self.stays:
+            self.key = secrets.token_urlsafe(32)
         calls = TurnCalls(
             model=self.model,
+            key=self.key,
             log=log,
             most=self.context.steps,
             prompt=prompt,
             earlier=self.answers,
+            offers_tools=self.offers_tools,
             lost=self._fault(
                 ProgramFault.SESSION_LOST, "its request does not have the conversation of the turns before"
             ),
         )
         try:
-            result = workspace.play(self._playing(brief, place, prompt, calls.key), calls)
+            result = workspace.play(self._playing(brief, place, prompt), calls)
         except Refused as refused:  # what it left of its home directory, or of the disk, has no place for its files
             raise self._fault(ProgramFault.FAILED, f"it cannot be started: {refused}") from None
         end = self.agent.ended(result)
+        self.stays, self.offers_tools = result.stays, calls.offers_tools
         self.stopped = calls.stopped or ("time" if result.timed_out else result.killed)
         output = clean(cut(result.output, MAX_OUTPUT))
         how: dict[str, Any] = {"status": result.status, "seconds": round(result.seconds, 3), "stopped": self.stopped}
@@ -105,6 +117,8 @@ class ProgramPlayer:
         self.context.log("program", {"turn": self.turn, "step": 0, **how, "output": output})
         if not log.steps and log.cut_off and result.timed_out:
             raise self._too_late()
+        if end.lost:
+            raise self._fault(ProgramFault.SESSION_LOST, end.problem)
         if not log.steps:
             raise self._fault(
                 ProgramFault.NO_CALL, end.problem or f"it ended with status {result.status}: {last_line(result.output)}"
@@ -116,29 +130,38 @@ class ProgramPlayer:
                 ProgramFault.FAILED, "none of its requests had the prompt of the turn, which is its standard input"
             )
         if self.turn == 1:
-            self.session = end.session or self.session
+            self.session, self.loads = end.session or self.session, end.loads and self.agent.later is not None
         # The last answer of a program that was ended may have come too late for it.
         received = log.answers[:-1] if self.stopped else log.answers
         self.answers = frozenset(part for answer in received for part in answer) or self.answers
         self.stored = self._stored(workspace)
         return Move(steps=log.steps, submitted=not self.stopped, stopped=self.stopped, usage=log.usage)
 
+    @property
+    def continues_elsewhere(self) -> bool:
+        return self.loads and self.stored is not None
+
     def state(self) -> Mapping[str, Any]:
         fields = {"turn": self.turn, "session": self.session, "stopped": self.stopped, "answers": sorted(self.answers)}
-        return {**fields, "files": self.stored}
+        return {**fields, "tools": self.offers_tools, "files": self.stored}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self.turn, self.session = typed_field(state, "turn", int), typed_field(state, "session", str)
         self.answers = frozenset(typed_field(state, "answers", list))
         self.stopped = typed_field(state, "stopped", str)
+        self.offers_tools = bool(state.get("tools"))
         if state.get("files") is None:
             raise ValueError("its session was too large to be stored")
         self.stored, self.laid = typed_field(state, "files", dict), True
         self._kept()  # raises for what is damaged
 
-    def _playing(self, brief: Brief, place: SandboxPlace, prompt: str, key: str) -> Playing:
+    def _playing(self, brief: Brief, place: SandboxPlace, prompt: str) -> Playing:
         command = self.agent.first if self.turn == 1 else self.agent.later
-        assert command is not None, "refused before anything was spent"
+        if command is None and not self.stays:
+            raise self._fault(
+                ProgramFault.SESSION_LOST,
+                "its process has ended since the turn before, and another one cannot continue its session",
+            )
         self.session = self.session or str(uuid.uuid4())
         session = Session(
             turn=self.turn,
@@ -146,7 +169,7 @@ class ProgramPlayer:
             executable=self._executable(place),
             id=self.session,
             url=f"http://127.0.0.1:{place.port}",
-            key=key,
+            key=self.key,
             home=place.home,
             work=place.work,
             targets=tuple(brief.targets),
@@ -154,11 +177,12 @@ class ProgramPlayer:
         files = {**(self._kept() if self.laid else {}), **self.agent.files(session)}
         self.laid = False
         return Playing(
-            argv=tuple(command(session)),
+            argv=() if self.stays or command is None else tuple(command(session)),
             env=self.agent.env(session),
             files={f"{STATE}/{path}": data for path, data in files.items()} | {PROMPT_FILE: prompt.encode()},
             entered=PROMPT_FILE,
             seconds=self.context.agent_seconds,
+            stays="" if not self.agent.stays else "stays" if self.turn < self.context.turns else "last",
         )
 
     def _executable(self, place: SandboxPlace) -> str:
@@ -209,7 +233,7 @@ def kind_of(agent: CommandLineAgent) -> AgentKind:
         make=partial(_make, agent),
         program=ProgramNeeds(
             name=agent.name,
-            continues=agent.later is not None,
+            continues=agent.later is not None or agent.stays,
             find=partial(_find, agent),
             memory_mb=agent.memory_mb,
             disk_mb=agent.disk_mb,

@@ -21,7 +21,9 @@ MIN_KNOWN = 24
 @dataclass(slots=True, kw_only=True)
 class TurnCalls:
     """A `DoorService`. `most`: calls of the turn. `prompt`: what the program was asked in this turn. `earlier`: answers that a request with
-    that prompt must repeat, because they were given in the turns before; empty in the first. `lost`: raised if it does not."""
+    that prompt must repeat, because they were given in the turns before; empty in the first. `lost`: raised if it does not. `key`: what a request must have.
+    `offers_tools`: whether the program has offered its model tools, in this turn or before: then a request without them, such as for a title, is none
+    of its conversation."""
 
     model: Relaying
     log: CallLog
@@ -29,7 +31,8 @@ class TurnCalls:
     prompt: str
     earlier: frozenset[str]
     lost: ProgramError
-    key: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    key: str = field(repr=False)
+    offers_tools: bool = False
     stopped: str = ""  # "steps", when the program has asked for one more call than a turn has
     continued: bool = False  # whether a request had the prompt, after the conversation of the turns before
     begun: int = 0  # calls, also those without an answer
@@ -58,7 +61,10 @@ class TurnCalls:
         except ValueError as error:
             _refuse(answer, 400, str(error))
             return None
-        self._check_session(messages)
+        tools = bool(asked.body.get("tools"))
+        self.offers_tools = self.offers_tools or tools
+        if tools or not self.offers_tools:
+            self._check_session(messages)
         if self.begun >= self.most:
             self.stopped = "steps"
             return None

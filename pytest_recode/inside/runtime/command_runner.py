@@ -1,12 +1,7 @@
 """Runs commands for a persistent program, with limits, and kills everything that they started.
 
 Runs in the process of a persistent program, such as the workspace. The sandbox configures it; `workspace/workspace_server.py`
-calls it as `_recode.runtime.command_runner`. Must not leave a process of a command alive, and must not pass
-descriptors of the program to a command.
-
-A command can neither signal nor trace the program. The means differ by sandbox: a pid namespace for each command
-("nested"), the signal immunity of a namespace's first process ("first", "container"), or, without isolation, only a
-sweep of descendants afterwards ("plain").
+calls it as `_recode.runtime.command_runner`. Must not leave a process of a command alive, but those of a `StayingCommand`, which are stopped.
 
 Stdlib only, Python 3.9+.
 """
@@ -16,24 +11,25 @@ from __future__ import annotations
 import os
 import select
 import signal
+import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import NamedTuple, Optional
 
-from . import control_group, launch, linux_isolation, monitor, seccomp
+from . import command_process, control_group, linux_isolation, monitor, resting
+from .command_output import CommandOutput
 
-_POLL_SECONDS = 0.02
 _LOOK_SECONDS = 0.5  # between two reads of the time that is left, which another thread may change
 _WIRE = 3
 _COMPLETE = b"."  # written after an answer, so that an incomplete one is detected
-_FIRST = ("first", "container")
+_LONGEST_MARK = 1 << 10
 
 
 class CommandStatus(NamedTuple):
-    """`status`: as in `subprocess`, negative for a signal. `output`: stdout and stderr as one stream; above the limit the
-    middle is cut out. `timed_out`: whether it was killed when its time was up. `killed`: the limit that it exceeded, for which it was killed, or
-    for which the kernel killed a process of it, whereupon it failed; "" if there is none."""
+    """`status`: as in `subprocess`, negative for a signal; 0 for a command that stays. `output`: stdout and stderr as one stream; above the
+    limit the middle is cut out. `timed_out`: whether it was killed, or stopped, when its time was up. `killed`: the limit that it exceeded, for which it was
+    killed, or for which the kernel killed a process of it, whereupon it failed; "" if there is none."""
 
     status: int
     output: bytes
@@ -41,19 +37,9 @@ class CommandStatus(NamedTuple):
     killed: str = ""
 
 
-class _Settings(NamedTuple):
-    kind: str
-    limits: monitor.LaunchLimits
-    group: control_group.JoinedGroup
-
-
-_settings = _Settings("plain", monitor.LaunchLimits(2048, 512, 128, True), control_group.NONE)
-
-
 def configure(kind: str, limits: monitor.LaunchLimits, group: control_group.JoinedGroup) -> None:
     """Set how commands are isolated, and where the kernel counts what it kills. Called by the sandbox, once, before the program runs."""
-    global _settings
-    _settings = _Settings(kind, limits, group)
+    command_process.settings = command_process.CommandSettings(kind, limits, group)
     linux_isolation.adopt_orphans()
 
 
@@ -76,30 +62,79 @@ def run(
     ends as in a shell: status 126 or 127 and a line of output. A command that exceeds a limit ends with signal 9 and a
     line of output that names the limit. Raises `OSError` where no process can be started at all.
     """
-    environ = dict(os.environ if env is None else env)
-    output, writer = os.pipe()
-    opened = [output, writer]
-    try:
-        report, reporter = os.pipe()
-        opened += [report, reporter]
-        if os.fork() == 0:
-            _start(list(argv), cwd, environ, writer, reporter)
-    except OSError:  # a command has used up the processes or the open files
-        for each in opened:
-            os.close(each)
-        raise
-    os.close(writer)
-    os.close(reporter)
-    collected = _Output(output_limit)
+    command = _Running(argv, cwd, env)
     deadline = time.monotonic() + seconds
-    killed_before = _settings.group.killed()
     try:
         with beside or nullcontext():
-            ending, timed_out = _follow(output, report, collected, left or (lambda: deadline - time.monotonic()))
+            return command.follow(output_limit, left or (lambda: deadline - time.monotonic()))
     finally:
-        os.close(output)
-        os.close(report)
-    return _result(ending, collected, timed_out, killed_before)
+        command.close()
+
+
+class StayingCommand:
+    """A command of several turns. Between them all its processes are stopped, and it is killed if one of them runs.
+
+    Its standard input is a Unix socket, from which it reads the number of each turn as a line, and to which it writes the same line when
+    the turn is over. It ends at the end of its input. Its turn is over also when its time is up: then the number of the next one comes before it
+    has answered.
+    """
+
+    def __init__(self, argv: Sequence[str], *, cwd: str, env: Mapping[str, str]) -> None:
+        """Raises `OSError` where no process can be started."""
+        self._turn = 0
+        self._switches: Optional[resting.Switches] = None  # since the end of its turn; None: it is not at rest
+        self._socket, entered = socket.socketpair()
+        self._socket.setblocking(False)
+        try:
+            self._command = _Running(argv, cwd, env, entered.fileno())
+        except BaseException:
+            self._socket.close()
+            raise
+        finally:
+            entered.close()
+
+    def turn(
+        self, *, last: bool, output_limit: int, left: Callable[[], float], beside: AbstractContextManager[None]
+    ) -> CommandStatus:
+        """Run for one turn: as `run`, but it stays unless the turn is the `last`, as each turn is in a sandbox without process namespaces."""
+        self._turn += 1
+        line = b"%d\n" % self._turn
+        with suppress(BlockingIOError):  # nothing runs that could write more
+            while self._socket.recv(1 << 16):
+                pass
+        last = last or command_process.settings.kind == "plain"
+        with beside:
+            with suppress(OSError):  # its report says how it ended
+                self._socket.send(line)
+                if last:
+                    self._socket.shutdown(socket.SHUT_WR)
+            if self._switches is not None:
+                self._switches = None
+                resting.wake()
+            try:
+                status = self._command.follow(output_limit, left, None if last else _TurnMark(self._socket, line))
+            except BaseException:
+                _end()
+                raise
+            self._switches = self._command.switches
+        return status
+
+    def rests(self) -> bool:
+        """Whether none of its processes has run since its turn was over. It is killed if one has."""
+        if self._switches is not None and resting.switches() != self._switches:
+            self.end()
+        return self._switches is not None
+
+    def end(self) -> None:
+        """Kill all its processes; idempotent."""
+        if self._switches is not None:
+            self._switches = None
+            _end()
+
+    def close(self) -> None:
+        self.end()
+        self._command.close()
+        self._socket.close()
 
 
 def run_in_fork(work: Callable[[], bytes], seconds: float) -> bytes:
@@ -147,7 +182,7 @@ def run_in_fork(work: Callable[[], bytes], seconds: float) -> bytes:
 
 def _work(work: Callable[[], bytes], answer: int) -> None:
     try:
-        spare = _settings.limits.memory_mb * linux_isolation.MIB // 2
+        spare = command_process.settings.limits.memory_mb * linux_isolation.MIB // 2
         linux_isolation.limit("RLIMIT_AS", linux_isolation.address_space() + spare)
         with open(answer, "wb") as file:
             file.write(work() + _COMPLETE)
@@ -155,51 +190,112 @@ def _work(work: Callable[[], bytes], answer: int) -> None:
         os._exit(0)
 
 
-def _result(ending: dict[str, str], collected: _Output, timed_out: bool, killed_before: int) -> CommandStatus:
+class _TurnMark(NamedTuple):
+    """What a command that stays writes when its turn is over, and the socket to which it does."""
+
+    socket: socket.socket
+    line: bytes
+
+
+class _Running:
+    """A command that was started. `switches`: what `resting.stop` returned, if it stays after the last `follow`."""
+
+    def __init__(
+        self, argv: Sequence[str], cwd: str, env: Mapping[str, str] | None, entered: Optional[int] = None
+    ) -> None:
+        environ = dict(os.environ if env is None else env)
+        self._output, self._report = command_process.fork(list(argv), cwd, environ, entered)
+        self.switches: Optional[resting.Switches] = None
+
+    def close(self) -> None:
+        os.close(self._output)
+        os.close(self._report)
+
+    def follow(
+        self, output_limit: int, seconds_left: Callable[[], float], stays: Optional[_TurnMark] = None
+    ) -> CommandStatus:
+        """Collect output until the command and every process that could still write have ended, or until it rests after a turn."""
+        self.switches = None
+        collected = CommandOutput(output_limit)
+        killed_before = command_process.settings.group.killed()
+        report_data = replies = b""
+        over = timed_out = False
+        waiting = {self._output, self._report}
+        poll = select.poll()
+        for fd in waiting:
+            poll.register(fd, select.POLLIN)
+        poll.register(_WIRE, 0)  # hang-up alone
+        if stays is not None:
+            poll.register(stays.socket.fileno(), select.POLLIN)
+        while waiting:
+            left = seconds_left()
+            running = self._report in waiting and not (timed_out or over)
+            if running and (left <= 0 or (stays is not None and stays.line in replies.splitlines(True))):
+                over = left > 0
+                timed_out, running = not over, False
+                if stays is not None and self._stop():
+                    self._drain(collected)
+                    return CommandStatus(0, collected.bytes(), timed_out)
+                _end()
+            for fd, _ in poll.poll(min(max(left, 0), _LOOK_SECONDS) * 1000 if running else None):
+                if fd == _WIRE:
+                    _end()
+                    os._exit(0)  # the host has ended
+                data = _read(fd)
+                if not data:
+                    poll.unregister(fd)
+                    waiting.discard(fd)
+                if fd == self._output:
+                    collected.add(data)
+                elif fd == self._report:
+                    report_data += data
+                    if not data:
+                        _end()
+                else:
+                    replies = (replies + data)[-_LONGEST_MARK:]
+        ending = _parse(report_data)
+        if over and "status" not in ending:
+            ending.setdefault("killed", "its processes could not be stopped at the end of its turn")
+        return _result(ending, collected, timed_out, killed_before)
+
+    def _stop(self) -> bool:
+        """Whether it is stopped, and has not ended meanwhile."""
+        switches = resting.stop()
+        self.switches = None if _ready(self._report) else switches
+        return self.switches is not None
+
+    def _drain(self, collected: CommandOutput) -> None:
+        """Collect what was written before it was stopped."""
+        while _ready(self._output) and (data := os.read(self._output, 1 << 16)):
+            collected.add(data)
+
+
+def _ready(fd: int) -> bool:
+    """Whether there is something to read, or the end."""
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def _read(fd: int) -> bytes:
+    try:
+        return os.read(fd, 1 << 16)
+    except ConnectionResetError:  # it has closed its socket, with a line in it
+        return b""
+
+
+def _result(ending: dict[str, str], collected: CommandOutput, timed_out: bool, killed_before: int) -> CommandStatus:
     if "fault" in ending and not timed_out:
         raise OSError(ending["fault"])
     status = -signal.SIGKILL if timed_out else int(ending.get("status", -signal.SIGKILL))
     killed = ending.get("killed", "")
+    settings = command_process.settings
     # the kernel may be faster than the monitor
-    if not killed and status and not timed_out and _settings.group.killed_since(killed_before, status):
-        killed = f"out of memory ({_settings.limits.memory_mb} MiB)"
+    if not killed and status and not timed_out and settings.group.killed_since(killed_before, status):
+        killed = f"out of memory ({settings.limits.memory_mb} MiB)"
     if killed:
         collected.note(f"[killed: {killed}]\n")
     return CommandStatus(status, collected.bytes(), timed_out, killed)
-
-
-def _follow(
-    output: int, report: int, collected: _Output, seconds_left: Callable[[], float]
-) -> tuple[dict[str, str], bool]:
-    """Collect output until the command and every process that could still write have ended."""
-    report_data = b""
-    timed_out = False
-    waiting = {output, report}
-    poll = select.poll()
-    for fd in waiting:
-        poll.register(fd, select.POLLIN)
-    poll.register(_WIRE, 0)  # hang-up alone
-    while waiting:
-        left = seconds_left()
-        if left <= 0 and report in waiting and not timed_out:
-            timed_out = True
-            _end()
-        running = report in waiting and not timed_out
-        for fd, _ in poll.poll(min(max(left, 0), _LOOK_SECONDS) * 1000 if running else None):
-            if fd == _WIRE:
-                _end()
-                os._exit(0)  # the host has ended
-            data = os.read(fd, 1 << 16)
-            if not data:
-                poll.unregister(fd)
-                waiting.remove(fd)
-            if fd == output:
-                collected.add(data)
-            else:
-                report_data += data
-                if not data:
-                    _end()
-    return _parse(report_data), timed_out
 
 
 def _parse(data: bytes) -> dict[str, str]:
@@ -209,12 +305,13 @@ def _parse(data: bytes) -> dict[str, str]:
 
 def _end() -> None:
     """Kill and reap the command and all it started. This process has no other children."""
-    if _settings.kind == "plain":
+    kind = command_process.settings.kind
+    if kind == "plain":
         linux_isolation.end_descendants()
         return
     while not linux_isolation.reap_all():
         # When the first process of a namespace ends, everything in it ends
-        for pid in [-1] if _settings.kind in _FIRST else linux_isolation.children(os.getpid()):
+        for pid in [-1] if kind in command_process.FIRST else linux_isolation.children(os.getpid()):
             _kill(pid)
         time.sleep(0.001)
 
@@ -224,126 +321,3 @@ def _kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
-
-
-# The other side of the fork
-
-
-def _start(argv: list[str], cwd: str, env: dict[str, str], output: int, report: int) -> None:
-    try:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.setsid()
-        linux_isolation.close_all_but(output, report)
-        if _settings.kind == "nested":
-            linux_isolation.dumpable(True)
-            linux_isolation.new_user_namespace(
-                linux_isolation.NEWPID | linux_isolation.NEWNS, os.geteuid(), os.getegid()
-            )
-            if os.fork():
-                os._exit(0)
-            quiet = linux_isolation.MS_NOSUID | linux_isolation.MS_NODEV | linux_isolation.MS_NOEXEC
-            linux_isolation.mount("proc", "/proc", "proc", quiet)
-            linux_isolation.forbid_user_namespaces()
-            linux_isolation.dumpable(False)
-            _monitor(argv, cwd, env, output, report, linux_isolation.pids_here)
-        elif _settings.kind in _FIRST:
-            _monitor(argv, cwd, env, output, report, linux_isolation.pids_here)
-        else:
-            linux_isolation.adopt_orphans()
-            me = os.getpid()
-            _monitor(argv, cwd, env, output, report, lambda: linux_isolation.descendants(me))
-    except BaseException as exc:  # noqa: BLE001 - forked: nothing may return into the program's code
-        launch.write_report(report, "fault", f"{type(exc).__name__}: {exc}")
-        os._exit(1)
-
-
-def _monitor(
-    argv: list[str],
-    cwd: str,
-    env: dict[str, str],
-    output: int,
-    report: int,
-    pids: Callable[[], list[int]],
-) -> None:
-    """Start the command, wait for it and report its status. Ends this process, and with it its pid namespace."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, monitor.WAKING)
-    pid = os.fork()
-    if pid == 0:
-        _become(argv, cwd, env, output)
-    os.close(output)
-    while True:
-        signal.sigtimedwait(monitor.WAKING, _POLL_SECONDS)
-        ended = monitor.reap(pid)
-        if ended is not None:
-            status = os.WEXITSTATUS(ended) if os.WIFEXITED(ended) else -os.WTERMSIG(ended)
-            launch.write_report(report, "status", str(status))
-            os._exit(0)
-        excess = monitor.past(_settings.limits, pids)
-        if excess:
-            launch.write_report(report, "killed", excess)
-            os._exit(0)
-
-
-def _become(argv: list[str], cwd: str, env: dict[str, str], output: int) -> None:
-    try:
-        os.setsid()
-        linux_isolation.silence()
-        os.dup2(output, 1, inheritable=True)
-        os.dup2(output, 2, inheritable=True)
-        linux_isolation.close_all_but(0, 1, 2)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, monitor.WAKING)
-        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them; a command expects them
-            signal.signal(number, signal.SIG_DFL)
-        os.chdir(cwd)
-        linux_isolation.no_new_privileges()
-        if _settings.kind == "nested":
-            linux_isolation.drop_capabilities()
-        linux_isolation.limit("RLIMIT_CORE", 0)
-        linux_isolation.limit("RLIMIT_NOFILE", launch.OPEN_FILES)
-        linux_isolation.limit("RLIMIT_FSIZE", _settings.limits.disk_mb * linux_isolation.MIB)
-        if _settings.kind in ("nested", "first"):
-            linux_isolation.limit_processes(_settings.limits.pids)
-        seccomp.refuse(isolated=_settings.kind != "plain")
-        linux_isolation.dumpable(True)
-        linux_isolation.first_to_go()
-        os.execvpe(argv[0], argv, env)
-    except OSError as exc:
-        os.write(2, f"{argv[0]}: {exc.strerror}\n".encode("utf-8", "replace"))
-        os._exit(127 if isinstance(exc, FileNotFoundError) else 126)
-    except BaseException as exc:  # noqa: BLE001
-        os.write(2, f"{argv[0]}: {exc}\n".encode("utf-8", "replace"))
-        os._exit(126)
-
-
-class _Output:
-    """The first and the last part of an output."""
-
-    def __init__(self, limit: int) -> None:
-        self._half = max(limit // 2, 1)
-        self._head = bytearray()
-        self._tail = bytearray()
-        self._cut = 0
-
-    def add(self, data: bytes) -> None:
-        head_left = self._half - len(self._head)
-        self._head += data[:head_left]
-        self._tail += data[head_left:] if head_left > 0 else data
-        past = len(self._tail) - self._half
-        if past > self._half:  # in steps, so that each byte is moved a bounded number of times
-            self._drop(past)
-
-    def _drop(self, past: int) -> None:
-        del self._tail[:past]
-        self._cut += past
-
-    def note(self, text: str) -> None:
-        if self._head and not (self._tail or self._head).endswith(b"\n"):
-            text = "\n" + text
-        self.add(text.encode())
-
-    def bytes(self) -> bytes:
-        past = len(self._tail) - self._half
-        if past > 0:
-            self._drop(past)
-        cut = f"\n[... {self._cut} bytes cut ...]\n".encode() if self._cut else b""
-        return bytes(self._head + cut + self._tail)

@@ -1,12 +1,14 @@
-"""A client of the Agent Client Protocol for one turn: it starts an agent, gives it the prompt of its standard input, and waits for its end.
+"""A client of the Agent Client Protocol: it starts an agent, and gives it the prompt of each turn, in one session.
 
 Runs in a workspace's sandbox as the program that plays (`agents/command_line/acp.py`), as a file of its own. The agent is another process
 of the same rights, so nothing here is a boundary.
 
-    python3 acp_client.py STAYS SESSION COMMAND...
+    python3 acp_client.py PROMPT SESSION COMMAND...
 
-`STAYS`: "stays" if later turns continue the session, which an agent without `loadSession` is refused for. `SESSION`: "" for a new one.
-Writes lines of JSON: `{"session": ID}`, what the agent reports of its work, and `{"stopped": REASON}`. A failure is one line, and the status 1.
+`PROMPT`: the file that has the prompt of a turn. `SESSION`: "" for a new one, else the one that is loaded, which an agent without
+`loadSession` cannot. Standard input is the socket of a program that stays between turns (`runtime/command_runner.StayingCommand`).
+Writes lines of JSON: `{"session": ID, "loads": WHETHER IT CAN BE LOADED}`, what the agent reports of its work, and `{"stopped": REASON}` after each
+turn. A failure is one line, and the status 1; that the session is lost, `{"lost": WHY}`.
 
 Stdlib only, Python 3.9+.
 """
@@ -15,10 +17,11 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 from contextlib import suppress
-from typing import Any
+from typing import Any, Optional
 
 VERSION = 1
 LEAVING_SECONDS = 5.0
@@ -29,16 +32,49 @@ class Failure(Exception):
     pass
 
 
-class AgentProcess:
-    """The agent's process; requests one at a time."""
+class Lost(Failure):
+    pass
 
-    def __init__(self, command: list[str]) -> None:
+
+class Lines:
+    """Complete lines of a descriptor. `ready`: those that were read and not taken. `ended`: whether no more will come."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self.ready: list[bytes] = []
+        self.ended = False
+        self.rest: list[bytes] = []
+
+    def read(self) -> None:
+        """Wait for more."""
+        data = os.read(self.fd, 1 << 16)
+        self.ended = not data
+        head, *lines = data.split(b"\n")
+        self.rest.append(head)
+        for line in lines:
+            self.ready.append(b"".join(self.rest))
+            self.rest = [line]
+
+    def take(self) -> Optional[bytes]:
+        """The next line; None at the end."""
+        while not self.ready and not self.ended:
+            self.read()
+        return self.ready.pop(0) if self.ready else None
+
+
+class AgentProcess:
+    """The agent's process; requests one at a time. `turns`: the numbers of turns, as they begin."""
+
+    def __init__(self, command: list[str], turns: Lines) -> None:
         try:
             self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         except OSError as error:
             raise Failure(f"{command[0]} cannot be started: {error.strerror or error}") from None
+        self.lines = Lines(self.process.stdout.fileno())  # type: ignore[union-attr]
+        self.turns = turns
         self.number = 0
         self.quiet = False  # while it repeats an earlier conversation
+        self.prompted = ""  # the session whose prompt the next turn cancels
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
         """The result of a request. Meanwhile the agent's own requests are answered."""
@@ -53,18 +89,41 @@ class AgentProcess:
                     raise Failure(f"{method} failed: {_error(message['error'])}")
                 return message.get("result") or {}
 
+    def prompt(self, session: str, text: str) -> dict[str, Any]:
+        """Ask what a turn is about. The request is cancelled when the next turn begins before it was answered."""
+        self.prompted = session
+        try:
+            return self.ask("session/prompt", sessionId=session, prompt=[{"type": "text", "text": text}])
+        except Failure:
+            if self.prompted or self.process.poll() is not None:
+                raise
+            return {"stopReason": "cancelled"}  # some say it by an error
+        finally:
+            self.prompted = ""
+
     def next(self, method: str) -> dict[str, Any]:
         while True:
-            line = self.process.stdout.readline()  # type: ignore[union-attr]
-            if not line:
+            self.wait()
+            line = self.lines.take()
+            if line is None:
                 raise Failure(f"it ended during {method}, with status {self.process.wait()}")
             try:
                 message = json.loads(line)
             except ValueError:  # an agent may write other lines there
-                sys.stdout.write(line.decode("utf-8", "replace"))
+                print(line.decode("utf-8", "replace"), flush=True)
                 continue
             if isinstance(message, dict):
                 return message
+
+    def wait(self) -> None:
+        """Wait for the agent. Cancel its prompt if a turn begins meanwhile."""
+        while self.prompted and not self.lines.ready and not self.turns.ended:
+            if self.lines.fd in select.select([self.lines.fd, self.turns.fd], [], [])[0]:
+                return
+            self.turns.read()
+            if self.turns.ready:
+                self.send({"method": "session/cancel", "params": {"sessionId": self.prompted}})
+                self.prompted = ""
 
     def hear(self, message: dict[str, Any]) -> None:
         """A request or notification of the agent: permission is given, files and terminals it uses by itself."""
@@ -109,38 +168,51 @@ def say(what: dict[str, Any]) -> None:
     print(json.dumps(what), flush=True)
 
 
-def turn(agent: AgentProcess, stays: bool, session: str, prompt: str) -> None:
+def begin(agent: AgentProcess, session: str) -> str:
+    """Open the session, and return its id."""
     own = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
     answer = agent.ask("initialize", protocolVersion=VERSION, clientCapabilities=own)
     if answer.get("protocolVersion") != VERSION:
         raise Failure(
             f"it speaks version {answer.get('protocolVersion')} of the protocol, and this client version {VERSION}"
         )
-    if stays and not (answer.get("agentCapabilities") or {}).get("loadSession"):
-        raise Failure(
-            "it cannot load a session (loadSession), and so takes no feedback: use --recode-turns=1 or --recode-feedback=none"
-        )
+    loads = bool((answer.get("agentCapabilities") or {}).get("loadSession"))
     place = {"cwd": os.getcwd(), "mcpServers": []}
+    if session and not loads:
+        raise Lost("its process has ended since the turn before, and it cannot load a session (loadSession)")
     if session:
         agent.quiet = True
         agent.ask("session/load", sessionId=session, **place)
         agent.quiet = False
     else:
         session = agent.ask("session/new", **place)["sessionId"]
-    say({"session": session})
-    done = agent.ask("session/prompt", sessionId=session, prompt=[{"type": "text", "text": prompt}])
-    say({"stopped": done.get("stopReason")})
+    say({"session": session, "loads": loads})
+    return session
 
 
-def main(stays: str, session: str, *command: str) -> int:
-    os.makedirs(os.environ["HOME"], exist_ok=True)
-    prompt = sys.stdin.buffer.read().decode("utf-8", "replace")
+def play(turns: Lines, path: str, session: str, command: list[str]) -> None:
+    number = turns.take()
+    agent = AgentProcess(command, turns)
     try:
-        agent = AgentProcess(list(command))
-        try:
-            turn(agent, stays == "stays", session, prompt)
-        finally:
-            agent.end()
+        session = begin(agent, session)
+        while number is not None:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                done = agent.prompt(session, file.read())
+            say({"stopped": done.get("stopReason")})
+            with suppress(OSError):
+                os.write(turns.fd, number + b"\n")
+            number = turns.take()
+    finally:
+        agent.end()
+
+
+def main(path: str, session: str, *command: str) -> int:
+    os.makedirs(os.environ["HOME"], exist_ok=True)
+    try:
+        play(Lines(0), path, session, list(command))
+    except Lost as lost:
+        say({"lost": str(lost)})
+        return 1
     except Failure as failure:
         print(failure, flush=True)
         return 1

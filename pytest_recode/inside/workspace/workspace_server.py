@@ -1,7 +1,8 @@
 """The workspace server: reads and writes an agent's files and runs its commands.
 
 Runs in the workspace process, a persistent program. The host launches it (`agents/workspace.py`) and sends it
-requests. Must not touch files while a command runs; `command_runner` leaves no process of a command behind.
+requests. Must not touch files while a command runs; `command_runner` leaves no process of a command behind, but those of a program that stays
+between its turns, which are stopped. What is read of files counts only if they still are afterwards.
 
 Each request is one dict (`op` and its arguments), and each answer another: `{"ok": value}`, or `{"refused": text}`
 where the request cannot be carried out. The first message carries the files.
@@ -16,39 +17,33 @@ import json
 import os
 import re
 import shutil
-import signal
 import stat
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Optional
 
 from ..runtime import command_runner
 from ..wire import frames
-from . import image_files, shown_paths, target_files
-from .door import Door
-from .file_tree import Missing, Refusal, TooLarge, Tree
+from . import guard, image_files, target_files
+from .file_tree import Refusal, TooLarge, Tree
+from .guard import OP_SECONDS, Guard, OutOfTime
+from .played_program import MAX_CHANGES, PlayedProgram, ran
 
 MAX_READ = 1 << 20  # bytes of a file that is read, searched or submitted
 MAX_FOUND = 200  # lines
 MAX_PATTERN = 1000  # characters
 MAX_LINE = 300  # characters of a line found
-OP_SECONDS = 10.0  # of one operation: a pattern may never end, a directory may have a million entries
 OUTPUT_LIMIT = 64 << 10
-MAX_SAID = 1 << 20  # bytes of what a program that plays writes to its standard streams
-NO_PLUGIN = "-p no:recode"  # an interpreter may have it installed, and no sandbox has its code: pytest would not start
-MAX_CHANGES = 32 << 20  # bytes of changed files that are stored between turns
 _REQUEST = 64 << 20  # bytes
-
-
-class _OutOfTime(Exception):
-    pass
+_ACTS = ("run", "play")
+"""Operations in which a command runs."""
 
 
 def main(reader: Any, writer: Any) -> None:
     """Serve requests until the pipe closes. The first carries the files."""
     os.umask(0o022)
-    signal.signal(signal.SIGALRM, _too_long)
+    guard.begin()
     workspace = _Workspace(reader, writer)
     ops = {name[3:]: getattr(workspace, name) for name in dir(workspace) if name.startswith("op_")}
     limit = 1 << 40  # the first message comes from the host alone; the disk limits its files
@@ -59,10 +54,12 @@ def main(reader: Any, writer: Any) -> None:
             return
         limit = _REQUEST
         try:
-            answer = {"ok": ops[request.pop("op")](**request)}
+            operation = request.pop("op")
+            whole = ops[operation] if operation in _ACTS else partial(workspace.program.at_rest, ops[operation])
+            answer = {"ok": whole(**request)}
         except Refusal as refusal:
             answer = {"refused": str(refusal)}
-        except _OutOfTime:  # the alarm came between the last line of the operation and the end of its guard
+        except OutOfTime:  # the alarm came between the last line of the operation and the end of its guard
             answer = {"refused": f"it took longer than {OP_SECONDS:.0f} s"}
         try:
             frames.write_message(writer, answer)
@@ -70,34 +67,10 @@ def main(reader: Any, writer: Any) -> None:
             frames.write_message(writer, {"refused": f"the answer is too large: {error}"})
 
 
-def _too_long(*_: object) -> None:
-    raise _OutOfTime
-
-
-class _Guard:
-    """Limits the time of one operation on files, and turns errors of the system into refusals."""
-
-    def __init__(self, path: str, seconds: float = OP_SECONDS) -> None:
-        self.path, self.seconds = path, seconds
-
-    def __enter__(self) -> None:
-        signal.setitimer(signal.ITIMER_REAL, self.seconds)
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        if isinstance(error, _OutOfTime):
-            raise Refusal(f"it took longer than {self.seconds:.0f} s") from None
-        if isinstance(error, OSError):
-            raise Refusal(f"{self.path}: {error.strerror or error}") from None
-        if isinstance(error, UnicodeEncodeError):
-            raise Refusal(f"{self.path!r} is no possible path") from None
-
-
 class _Workspace:
     def __init__(self, reader: Any, writer: Any) -> None:
-        self.wire = reader, writer
-        self.door: Optional[Door] = None
         self.tree = Tree()
+        self.program = PlayedProgram(self.tree.path, reader, writer)
         self.whole = self.tree  # with what an agent does not see listed, where that may be part of an answer
         self.of_image = False
         self.untouched: dict[str, target_files.Stamp] = {}  # of the repository's files
@@ -106,10 +79,10 @@ class _Workspace:
         """`image`: the repository is what the image has in the working directory, and `files` come in addition."""
         if image:
             self.of_image, self.whole = True, Tree(skipped=target_files.SKIPPED)
-            with _Guard("the working directory of the image", seconds=image_files.UNPACK_SECONDS):
+            with Guard("the working directory of the image", seconds=image_files.UNPACK_SECONDS):
                 image_files.unpack()
         for path, data in files.items():
-            with _Guard(path):
+            with Guard(path):
                 self.tree.write(self.tree.parts_of(path), data)
         self.untouched = (
             target_files.stamps(self.whole) if image else {path: target_files.stamp(path) for path in files}
@@ -122,7 +95,7 @@ class _Workspace:
         files: dict[str, list[Any]] = {}
         bytes_left = MAX_CHANGES
         notes: list[str] = []
-        with _Guard("the workspace"):
+        with Guard("the workspace"):
             seen = list(self.whole.walk("", notes, sys.maxsize))
             for path in seen:
                 mode = os.lstat(path).st_mode
@@ -145,10 +118,10 @@ class _Workspace:
         What is replaced is removed first: a disk that had room for the files after the changes may have none for both.
         """
         for path in [*removed, *(self.untouched.keys() & files.keys())]:
-            with _Guard(path):
+            with Guard(path):
                 self.tree.remove(path)
         for path, (data, mode) in files.items():
-            with _Guard(path):
+            with Guard(path):
                 self.tree.clear(path)
                 self.tree.write(self.tree.parts_of(path), data, mode)
         return True
@@ -157,25 +130,25 @@ class _Workspace:
         """`path` from the root on; refuses what would be refused whatever the files are."""
         if pattern is not None:
             self._in_fork(lambda: self._checked(pattern))
-        with _Guard(path):
+        with Guard(path):
             return "/".join(self.tree.parts_of(path)) or "."
 
     def op_list(self, path: str) -> list[str]:
-        with _Guard(path):
+        with Guard(path):
             notes: list[str] = []
             return sorted(self.tree.walk(path, notes)) + notes
 
     def op_read(self, path: str) -> bytes:
-        with _Guard(path):
+        with Guard(path):
             return self.tree.read(path, MAX_READ)
 
     def op_write(self, path: str, data: bytes) -> bool:
-        with _Guard(path):
+        with Guard(path):
             self.tree.write(self.tree.parts_of(path), data)
         return True
 
     def op_remove(self, path: str) -> bool:
-        with _Guard(path):
+        with Guard(path):
             self.tree.remove(path)
         return True
 
@@ -204,7 +177,7 @@ class _Workspace:
             return b'["refused", "it takes more memory than there is"]'
 
     def _grep(self, pattern: str, path: str) -> list[str]:
-        with _Guard(path):
+        with Guard(path):
             return self._lines_found(pattern, path)
 
     def _compiled(self, pattern: str) -> re.Pattern[str]:
@@ -216,7 +189,7 @@ class _Workspace:
             raise Refusal(f"{pattern!r} is no regular expression of Python's: {error}") from None
 
     def _checked(self, pattern: str) -> list[str]:
-        with _Guard("the pattern"):
+        with Guard("the pattern"):
             self._compiled(pattern)
             return []
 
@@ -232,83 +205,30 @@ class _Workspace:
         return lines + notes
 
     def op_run(self, command: str, seconds: float) -> dict[str, Any]:
+        self.program.end()
         shell = next((shell for shell in ("bash", "sh") if shutil.which(shell)), None)
         if shell is None:
             raise Refusal("there is no shell in this sandbox")
-        return self._ran("the command", [shell, "-c", command], seconds=seconds, output_limit=OUTPUT_LIMIT)
-
-    def _ran(self, what: str, argv: list[str], env: Optional[Mapping[str, str]] = None, **more: Any) -> dict[str, Any]:
-        """How a command ended in the root. `more`: as for `command_runner.run`. Refused if it cannot be started."""
-        start = time.monotonic()
-        environ = {**os.environ, "PYTEST_ADDOPTS": NO_PLUGIN, **(env or {})}
-        try:
-            done = command_runner.run(argv, cwd=self.tree.path, env=environ, **more)
-        except (OSError, ValueError) as error:  # too long, a null character, or no process can be started
-            raise Refusal(f"{what} cannot be started: {error}") from None
-        return {**done._asdict(), "seconds": time.monotonic() - start}
+        return ran("the command", [shell, "-c", command], self.tree.path, seconds=seconds, output_limit=OUTPUT_LIMIT)
 
     def op_place(self, shown: list[str]) -> dict[str, Any]:
-        """Where a program that plays works, where it may keep files of its own, the port of the door, which is open from now on, and where
-        the paths of the host that are `shown` are."""
-        self.door = self.door or Door()
-        home = os.path.realpath(os.environ["HOME"])
-        return {"work": self.tree.path, "home": home, "port": self.door.port, "shown": shown_paths.found(shown)}
+        return self.program.place(shown)
 
-    def op_play(
-        self, argv: list[str], env: dict[str, str], files: dict[str, bytes], entered: str, seconds: float
-    ) -> dict[str, Any]:
-        """Run a program that plays, with the door open. `files`: written before, by their paths in the home directory; `entered`: the path
-        of the one that is its standard input."""
-        if self.door is None:
-            raise Refusal("its place was not asked for")
-        home = self._home()
-        try:
-            for path, data in files.items():
-                with _Guard(path):
-                    home.write(home.parts_of(path), data)
-        finally:
-            home.close()
-        self.door.deadline = time.monotonic() + seconds
-        return self._ran(
-            argv[0],
-            ["/bin/sh", "-c", 'exec "$@" < "$0"', f"{home.path}/{entered}", *argv],
-            env,
-            seconds=seconds,
-            output_limit=MAX_SAID,
-            beside=self.door.serving(*self.wire),
-            left=self.door.seconds_left,
-        )
-
-    def _home(self) -> Tree:
-        """The home directory, which the program that played may have removed."""
-        with _Guard("the home directory"):
-            return Tree(os.environ["HOME"])
+    def op_play(self, **how: Any) -> dict[str, Any]:
+        return self.program.play(**how)
 
     def op_keep(self, paths: list[str]) -> dict[str, bytes]:
-        """The files at and below these paths of the home directory; refused if they have more than MAX_CHANGES bytes."""
-        files: dict[str, bytes] = {}
-        home = self._home()
-        room = MAX_CHANGES
-        try:
-            for path in paths:
-                with contextlib.suppress(Missing), _Guard(path):
-                    for name in home.walk(path, []):
-                        with contextlib.suppress(Missing):
-                            files[name] = home.read(name, room)
-                            room -= len(files[name])
-        finally:
-            home.close()
-        return files
+        return self.program.keep(paths)
 
     def op_targets(self, paths: list[str]) -> dict[str, dict[str, Any]]:
         """The contents of the targets that are plain files of at most MAX_READ bytes. In a workspace of an image, those at and below
         these paths that changed, and `removed` ones."""
         if self.of_image:
-            with _Guard("the targets"):
+            with Guard("the targets"):
                 return target_files.changed(self.whole, paths, self.untouched)
         files: dict[str, bytes] = {}
         for path in paths:
-            with contextlib.suppress(Refusal), _Guard(path):
+            with contextlib.suppress(Refusal), Guard(path):
                 files[path] = self.tree.read(path, MAX_READ)
         return {"files": files}
 
