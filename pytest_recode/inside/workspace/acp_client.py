@@ -36,7 +36,7 @@ class Lost(Failure):
     pass
 
 
-class Lines:
+class LineReader:
     """Complete lines of a descriptor. `ready`: those that were read and not taken. `ended`: whether no more will come."""
 
     def __init__(self, fd: int) -> None:
@@ -65,12 +65,12 @@ class Lines:
 class AgentProcess:
     """The agent's process; requests one at a time. `turns`: the numbers of turns, as they begin."""
 
-    def __init__(self, command: list[str], turns: Lines) -> None:
+    def __init__(self, command: list[str], turns: LineReader) -> None:
         try:
             self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         except OSError as error:
             raise Failure(f"{command[0]} cannot be started: {error.strerror or error}") from None
-        self.lines = Lines(self.process.stdout.fileno())  # type: ignore[union-attr]
+        self.lines = LineReader(self.process.stdout.fileno())  # type: ignore[union-attr]
         self.turns = turns
         self.number = 0
         self.quiet = False  # while it repeats an earlier conversation
@@ -190,7 +190,7 @@ def begin(agent: AgentProcess, session: str) -> str:
     return session
 
 
-def play(turns: Lines, path: str, session: str, command: list[str]) -> None:
+def play(turns: LineReader, path: str, session: str, command: list[str]) -> None:
     number = turns.take()
     agent = AgentProcess(command, turns)
     try:
@@ -209,7 +209,7 @@ def play(turns: Lines, path: str, session: str, command: list[str]) -> None:
 def main(path: str, session: str, *command: str) -> int:
     os.makedirs(os.environ["HOME"], exist_ok=True)
     try:
-        play(Lines(0), path, session, list(command))
+        play(LineReader(0), path, session, list(command))
     except Lost as lost:
         say({"lost": str(lost)})
         return 1
