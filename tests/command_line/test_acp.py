@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from pytest_recode.agents import InstalledProgram
-from tests.chat_server import Answer, ChatServer, Request, say
+from tests.chat_server import Answer, ChatServer, Request, call, say
 
 from .conftest import ACP_COMMANDS
-from .scripted import DONE, RIGHT, WRONG, solved_in
+from .scripted import DONE, RIGHT, SHELLS, WRONG, by_shell, solved_in, turn_of, wrote
 
 Run = Callable[..., pytest.RunResult]
 MakeTask = Callable[..., Path]
@@ -56,6 +56,35 @@ def test_an_agent_is_solved_in_its_third_turn(
     assert (record["agent"], record["agent_version"]) == (f"acp:{command}", version)
     assert server.requests[-1].prompt.count(DONE) == 2
     assert sessions(record) == [True, False, False]
+
+
+def endless(request: Request) -> Answer:
+    """A model that ends its first turn never, and solves the second."""
+    shell = by_shell(lambda turn: wrote(RIGHT if turn == 2 else WRONG))
+    offers = [tool["function"]["name"] for tool in request.body.get("tools", ())]
+    if turn_of(request) > 1 or not offers:
+        return shell(request)
+    name = next(name for name in offers if name in SHELLS)
+    return call(name, SHELLS[name](f"{wrote(WRONG)}\necho {request.number}"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ACP_COMMANDS)
+def test_a_turn_that_is_out_of_steps_is_cancelled_in_the_next_one(
+    command: str, installed: Installed, make_task: MakeTask, recode: Run, results: Results
+) -> None:
+    installed(command.split()[0])
+    make_task("a")
+    with ChatServer(endless) as server:
+        agent = (f"--recode-agent=acp:{command}", MODEL, f"--recode-api-base={server.url}", "--recode-out=out")
+        result = recode(*agent, "--recode-steps=8", sandbox="bubblewrap")
+    (record,) = results()
+    if command.startswith("gemini-cli"):  # it forgets what was cancelled
+        assert record["error"]["kind"] == "agent:session-lost"
+        return
+    result.assert_outcomes(passed=1)
+    assert [(turn["passed"], turn.get("stopped", "")) for turn in record["turns"]] == [(1, "steps"), (2, "")]
+    assert sessions(record) == [True, False]
 
 
 AGENT = f"""#!/usr/bin/env python3

@@ -68,7 +68,8 @@ def ask(text):
 def play(prompt):
     ask(prompt)
     ask("Is it right?")
-    pathlib.Path("answer.py").write_text({RIGHT!r} if os.environ["RECODE_TURN"] == "3" else {WRONG!r})
+    calls = sum(message["role"] == "assistant" for message in messages)
+    pathlib.Path("answer.py").write_text({RIGHT!r} if calls == 6 else {WRONG!r})
 
 
 """

@@ -120,9 +120,8 @@ class ProgramPlayer:
         if end.lost:
             raise self._fault(ProgramFault.SESSION_LOST, end.problem)
         if not log.steps:
-            raise self._fault(
-                ProgramFault.NO_CALL, end.problem or f"it ended with status {result.status}: {last_line(result.output)}"
-            )
+            how_it_ended = "its time was up" if result.stays else f"it ended with status {result.status}"
+            raise self._fault(ProgramFault.NO_CALL, end.problem or f"{how_it_ended}: {last_line(result.output)}")
         if end.problem and not self.stopped:
             raise self._fault(ProgramFault.FAILED, end.problem)
         if not calls.continued:
