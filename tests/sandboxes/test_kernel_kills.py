@@ -15,11 +15,11 @@ from tests.sandboxes.conftest import opened
 
 RUN = """
 import os
-from _recode.runtime import command_runner, control_group
+from _recode.runtime import command_process, command_runner, control_group
 with open("kills", "w") as file:
     file.write("low 0\\noom 3\\noom_kill 2\\n")
 group = control_group.JoinedGroup((), kills=os.open("kills", os.O_RDONLY))
-command_runner._settings = command_runner._settings._replace(group=group)
+command_process.settings = command_process.settings._replace(group=group)
 done = command_runner.run(["sh", "-c", COMMAND], cwd=".", seconds=60, output_limit=999)
 result = [done.status, done.killed, done.output.decode()]
 """

@@ -204,6 +204,7 @@ class _Running:
         self, argv: Sequence[str], cwd: str, env: Mapping[str, str] | None, entered: Optional[int] = None
     ) -> None:
         environ = dict(os.environ if env is None else env)
+        self._killed_before = command_process.settings.group.killed()
         self._output, self._report = command_process.fork(list(argv), cwd, environ, entered)
         self.switches: Optional[resting.Switches] = None
 
@@ -217,7 +218,6 @@ class _Running:
         """Collect output until the command and every process that could still write have ended, or until it rests after a turn."""
         self.switches = None
         collected = CommandOutput(output_limit)
-        killed_before = command_process.settings.group.killed()
         report_data = replies = b""
         over = timed_out = False
         waiting = {self._output, self._report}
@@ -235,6 +235,7 @@ class _Running:
                 timed_out, running = not over, False
                 if stays is not None and self._stop():
                     self._drain(collected)
+                    self._killed_before = command_process.settings.group.killed()
                     return CommandStatus(0, collected.bytes(), timed_out)
                 _end()
             for fd, _ in poll.poll(min(max(left, 0), _LOOK_SECONDS) * 1000 if running else None):
@@ -256,7 +257,7 @@ class _Running:
         ending = _parse(report_data)
         if over and "status" not in ending:
             ending.setdefault("killed", "its processes could not be stopped at the end of its turn")
-        return _result(ending, collected, timed_out, killed_before)
+        return _result(ending, collected, timed_out, self._killed_before)
 
     def _stop(self) -> bool:
         """Whether it is stopped, and has not ended meanwhile."""
