@@ -1,4 +1,7 @@
-"""Task: one unit of research code to write, its contents (Parts), and the Brief that an agent may see of it."""
+"""Task: one unit of research code to write, its contents (Parts), and the Brief that an agent may see of it.
+
+Longer than 350 lines because the types of these values refer to one another.
+"""
 
 from __future__ import annotations
 
@@ -49,9 +52,9 @@ class Environment:
     """The environment that the code needs. Paths are absolute; `preload` names modules that each worker imports once.
 
     `name`: the benchmark's name for it, which --recode-env maps to an interpreter or an image of this machine. `workdir`: an absolute
-    path in the image; the workspace of an agent has this path, and begins with the files that the image has there. `variables`: names and
-    values of environment variables. `root`: whether programs run as root, who can become other users and has no other power over the machine.
-    Only sandboxes that use images know the three. `network`: the network that the task asks for, "" for none: no sandbox has one.
+    path in the image; the workspace of an agent has this path, and begins with the files that the image has there. `outside`: other absolute
+    paths of files or directories that are kept as those of the workspace are. `variables`: names and values of environment
+    variables. `root`: whether programs run as root, who can become other users. Only sandboxes that use images know the four. `network`: the network that the task asks for, "" for none: no sandbox has one.
     """
 
     name: str = ""
@@ -61,6 +64,7 @@ class Environment:
     requirements: Path | None = None
     preload: tuple[str, ...] = ()
     workdir: str = ""
+    outside: tuple[str, ...] = ()
     variables: tuple[tuple[str, str], ...] = ()
     root: bool = False
     network: str = ""
@@ -102,7 +106,8 @@ class Verifier:
     relative to them. `logs`: the directory in which the script writes its reward.
     `threshold`: the least reward that solves the task. `variables`: the script's own environment variables, `solve_variables` the solution's.
     `environment`: that of the script if it is not the task's. `cwd`: the script's working directory. `uploads`: whether the hidden tests are
-    put there, or are in the image of `environment` already. `memory_mb`: the memory of the script's sandbox, if it is not the task's.
+    put there, or are in the image of `environment` already. `separate`: whether the task asks for a sandbox that gets the targets alone, so
+    that the script never runs in the agent's. `memory_mb`: the memory of the script's sandbox, if it is not the task's.
     """
 
     tests: str
@@ -116,7 +121,24 @@ class Verifier:
     solve_variables: tuple[tuple[str, str], ...] = ()
     environment: Environment | None = None
     uploads: bool = True
+    separate: bool = False
     memory_mb: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskStep:
+    """One of several steps of a task, which follow one another in the same workspace. `load`: reads its instruction, hidden tests and
+    solution. `files`: reads what is put into the workspace when it begins; of these, `setup` is run then, if it is not "". `least`: the
+    rewards by name without which no further step begins. The others: as those of a task."""
+
+    name: str
+    load: Callable[[], Parts] = field(repr=False, compare=False)
+    files: Callable[[], Files] = field(repr=False, compare=False)
+    setup: str = ""
+    targets: tuple[str, ...]
+    verifier: Verifier
+    test_seconds: float
+    least: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,13 +149,16 @@ class Oracle:
     a process, for benchmarks whose tests import the target) or "verifier" (a script of the task judges the candidate's files, in a sandbox
     that has nothing else of the agent's). For "shared", `script` is the unittest script among the hidden tests
     that runs as a program from the repository's root; "" runs the hidden tests with pytest. `beside`: the tests run inside the
-    repository.
+    repository. `steps`: those of a task that a verifier judges, each by its own; `last_decides`: whether the reward of the last one is
+    the task's, and not the mean.
     """
 
     isolation: Literal["separate", "shared", "verifier"] = "separate"
     script: str = ""
     beside: Beside | None = None
     verifier: Verifier | None = None
+    steps: tuple[TaskStep, ...] = ()
+    last_decides: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -326,7 +351,7 @@ def interfaces_of(task: Task, parts: Parts) -> tuple[str, ...]:
 
 def covers(targets: tuple[str, ...], path: str) -> bool:
     """Whether a path is a target, or in a directory that is one."""
-    return any(path == each or each == WHOLE or (each.endswith("/") and path.startswith(each)) for each in targets)
+    return any(path == each or each == WHOLE or path.startswith(f"{each.rstrip('/')}/") for each in targets)
 
 
 def removed_files(targets: Files) -> tuple[str, ...]:

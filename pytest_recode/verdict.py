@@ -57,7 +57,7 @@ class Verdict:
     """The result of one grading. Grading again with `seed` repeats it."""
 
     seed: Seed
-    isolation: str = "separate"  # or "process" (no sandbox), "shared" (one process with the tests), "verifier" (a script of the task)
+    isolation: str = "separate"  # or "process" (no sandbox), "shared" (one process with the tests), "verifier" (a script of the task), "verifier-shared" (one in the agent's sandbox)
     tampering: tuple[
         str, ...
     ] = ()  # attempts of the candidate to change its judge, one line each (shared oracles only)

@@ -43,7 +43,9 @@ LOOP = {
     "player",
     "recorder",
     "setup",
+    "stepwise",
     "stored_turns",
+    "workspace_scripts",
 }
 """Modules of `episode` that are no values."""
 MAY = {

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
-from pytest_recode.agents import ONE_STEP, Agent, AgentContext, AgentKind, Workspace
+from pytest_recode.agents import ONE_STEP, Agent, AgentContext, AgentKind, Refused, Workspace
 from pytest_recode.episode import Feedback, Move
 from pytest_recode.task import REMOVED, Brief, Files, removed_files
 
@@ -17,7 +18,8 @@ class ReferenceAgent:
     def act(self, brief: Brief, feedback: Feedback | None, workspace: Workspace) -> Move:
         files = self.solution()
         for path in removed_files(files):
-            workspace.remove(path)
+            with suppress(Refused):  # an earlier step removed it
+                workspace.remove(path)
         for path, data in files.items():
             if path == REMOVED:
                 continue

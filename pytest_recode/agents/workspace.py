@@ -45,11 +45,12 @@ class SandboxWorkspace:
         limits: Limits,
         room: Callable[[], AbstractContextManager[None]] = nullcontext,
         shown: tuple[str, ...] = (),
+        places: tuple[str, ...] = (),
     ) -> None:
-        """`room`: entered around each command; it may wait until the machine has room for one. `shown`: as in `Program`."""
+        """`room`: entered around each command; it may wait until the machine has room for one. `shown`, `places`: as in `Program`."""
         self._sandbox = sandbox
         self._room = room
-        self._program = replace(program(), shown=shown)
+        self._program = replace(program(), shown=shown, places=places)
         self._brief = brief
         self._environment = replace(
             environment, preload=()
@@ -92,6 +93,10 @@ class SandboxWorkspace:
         seconds = limit if seconds is None else min(limit, seconds)  # in this order, NaN is the limit
         with self._room():
             return _result(self._ask("run", longest=seconds, command=command, seconds=seconds))
+
+    def script(self, script: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Run a script of the task here, and return how it ended, and its logs (`inside/workspace/task_scripts.py`)."""
+        return _typed(self._ask("script", longest=script["seconds"], script=dict(script)), dict)
 
     def place(self) -> SandboxPlace:
         """Where a program that plays works, and the port of its door."""
@@ -222,7 +227,9 @@ class SandboxWorkspace:
                 image = bool(self._environment.workdir)  # which has the repository
                 files = {**brief_files(self._brief), **({} if image else self._brief.repo)}
                 longest = UNPACK_SECONDS if image else 0.0
-                self._exchange(self._connection, {"op": "open", "files": files, "image": image}, longest)
+                outside = list(self._environment.outside)
+                request = {"op": "open", "files": files, "image": image, "outside": outside}
+                self._exchange(self._connection, request, longest)
             except Refused as refused:
                 self._fail(f"the repository cannot be put into it: {refused}")
         return self._connection

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,9 @@ from pytest_recode.clock import Clock, Wait
 from pytest_recode.episode import Feedback, Policy, Researcher, Turn
 from pytest_recode.episode.episode_queue import EpisodeQueue
 from pytest_recode.episode.meter import GatewayMeter, Meter
+from pytest_recode.episode.stepwise import Position, StepwiseAgent, position, stepwise_policy, stepwise_researcher
 from pytest_recode.episode.stored_turns import Replay
+from pytest_recode.episode.workspace_scripts import judged_in, solve_in
 from pytest_recode.faults import GraderError, SandboxError, UserError
 from pytest_recode.feedback import test_output
 from pytest_recode.feedback.model_answers import Style
@@ -31,7 +33,8 @@ from pytest_recode.models import (
 from pytest_recode.models.timed import TimedEmbedder, TimedModel
 from pytest_recode.oracle.impossible import shifted_case
 from pytest_recode.oracle.judge import check, judge
-from pytest_recode.oracle.verifier import solved_files
+from pytest_recode.oracle.step_verdicts import joined, task_of
+from pytest_recode.oracle.verifier import can_share, places, solved_files
 from pytest_recode.records.run_files import LOCAL, RunFiles
 from pytest_recode.records.transcript import Transcript
 from pytest_recode.records.transcript import name as transcript_name
@@ -78,7 +81,7 @@ def agent_context(task: Task, settings: Settings, model: Model | None, log: Log)
     return AgentContext(
         model=model,
         steps=settings.steps,
-        turns=settings.turns,
+        turns=settings.turns * max(1, len(task.oracle.steps)),
         log=log,
         reindent=settings.reindent,
         memory_threshold=settings.memory_threshold,
@@ -89,7 +92,7 @@ def agent_context(task: Task, settings: Settings, model: Model | None, log: Log)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """The parts of one episode. `turn` and `first_turn`: what `CallObserver` has now."""
+    """The parts of one episode. `played`: its turns so far; `first_turn`: what `CallObserver` has now."""
 
     plan: EpisodePlan
     parts: Parts
@@ -99,7 +102,7 @@ class Stage:
     meter: Meter
     transcript: Transcript
     out: Path
-    turn: Callable[[], int]
+    played: Callable[[], Sequence[Turn]]
     first_turn: Callable[[], str]
     queue: EpisodeQueue
     files: RunFiles = LOCAL
@@ -107,6 +110,27 @@ class Stage:
     @property
     def clock(self) -> Clock:
         return self.meter.clock
+
+    def turn(self) -> int:
+        """The number of the next turn."""
+        return len(self.played()) + 1
+
+    def position(self) -> Position | None:
+        """Where an episode of several steps is."""
+        return position(self.plan.task.oracle.steps, self.played(), self.cast.policy, self.settings.turns)
+
+    def part(self) -> tuple[Task, Parts]:
+        """What the next turn is judged as: the step that it belongs to, or the task."""
+        at = self.position() if self.plan.task.oracle.steps else None
+        return (self.plan.task, self.parts) if at is None else self._step(at.index)
+
+    def _step(self, index: int) -> tuple[Task, Parts]:
+        step = self.plan.task.oracle.steps[index]
+        return task_of(self.plan.task, step), replace(step.load(), repo=self.parts.repo)
+
+    def _shares(self, task: Task) -> bool:
+        """Whether a script of the task judges in the agent's sandbox."""
+        return task.oracle.isolation == "verifier" and self.settings.shared_verifier and can_share(task)
 
     def log(self, event: str, fields: Mapping[str, Any]) -> None:
         """Write an agent's event to the transcript. A stop that waited for a model's answer takes effect afterwards.
@@ -124,9 +148,20 @@ class Stage:
         room, task, needs = partial(self.queue.turn, "commands"), self.plan.task, self.cast.agent.program
         limits = task.limits if needs is None else needs.beside(task.limits)
         shown = () if self.cast.program is None else (str(self.cast.program.shown),)
-        return SandboxWorkspace(self.sandbox, self.brief(), task.environment, limits, room, shown)
+        beside = places(task) if self._shares(task) else ()
+        return SandboxWorkspace(self.sandbox, self.brief(), task.environment, limits, room, shown, beside)
 
-    def agent(self) -> Agent:
+    def player(self, agent: Agent, workspace: SandboxWorkspace) -> Agent:
+        """The agent as the loop calls it."""
+        if not self.plan.task.oracle.steps:
+            return agent
+        return StepwiseAgent(agent=agent, task=self.plan.task, workspace=workspace, at=self.position)
+
+    def policy(self) -> Policy:
+        steps, policy = self.plan.task.oracle.steps, self.cast.policy
+        return stepwise_policy(steps, policy, self.settings.turns) if steps else policy
+
+    def agent(self, workspace: SandboxWorkspace) -> Agent:
         plan, cast = self.plan, self.cast
         model = None
         if cast.model is not None and plan.model is not None and cast.agent.needs_model:
@@ -144,16 +179,22 @@ class Stage:
                 agent_seconds=self.settings.agent_seconds,
                 episode=transcript_name(plan.nodeid).removesuffix(".jsonl"),
                 keeps_files=self.settings.out is not None,
-                solution=self._solution if cast.agent.needs_reference else None,
+                solution=partial(self._solution, workspace) if cast.agent.needs_reference else None,
             )
         )
 
-    def _solution(self) -> Files:
-        """The targets as the authors have them."""
-        if self.plan.task.oracle.isolation == "verifier":
-            with self.queue.turn("gradings"):
-                return solved_files(self.plan.task, self.parts, self.sandbox)
-        return self.parts.reference
+    def _solution(self, workspace: SandboxWorkspace) -> Files:
+        """The targets as the authors have them; none where their script has made them in the workspace itself."""
+        if self.plan.task.oracle.isolation != "verifier":
+            return self.parts.reference
+        task, parts = self.part()
+        with self.queue.turn("gradings"):
+            if self._shares(task):
+                solve_in(workspace, task, parts)
+                return {}
+            whole = replace(task, targets=self.plan.task.targets)
+            over = workspace.targets() if self.plan.task.oracle.steps else {}
+            return solved_files(whole, parts, self.sandbox, over)
 
     def check(self) -> None:
         """Raises `GraderError` or `SandboxError` if no verdict is possible, before any model call is paid for."""
@@ -167,7 +208,7 @@ class Stage:
         with self.queue.turn("gradings"):
             return shifted_case(self.plan.task, self.parts, self.sandbox)
 
-    def judge(self) -> Callable[[Files], Verdict]:
+    def judge(self, workspace: SandboxWorkspace) -> Callable[[Files], Verdict]:
         shifted = self._shifted()
         separate = (
             self.plan.task.oracle.isolation == "separate"
@@ -179,7 +220,7 @@ class Stage:
             try:
                 seed = self._seed(targets)
                 with self.queue.turn("gradings"):
-                    verdict = judge(self.plan.task, self.parts, targets, self.sandbox, seed=seed, shifted=shifted)
+                    verdict = self._verdict(workspace, targets, seed, shifted)
             except GraderError:
                 if not self.cast.agent.needs_model and separate:  # a model's task was checked before
                     with suppress(GraderError, SandboxError):
@@ -190,6 +231,17 @@ class Stage:
             return verdict
 
         return judged
+
+    def _verdict(self, workspace: SandboxWorkspace, targets: Files, seed: int | None, shifted: str) -> Verdict:
+        task, parts = self.part()
+        if self._shares(task):
+            verdict = judged_in(workspace, task, parts, seed)
+        else:
+            verdict = judge(task, parts, targets, self.sandbox, seed=seed, shifted=shifted)
+        at, played = (self.position() if self.plan.task.oracle.steps else None), self.played()
+        if at is None:
+            return verdict
+        return joined(self.plan.task.oracle, at.index, verdict, played[-1].verdict if played else None)
 
     def _seed(self, targets: Files) -> int | None:
         """The seed of a grading: the user's, or the cassette's; None is a new secret. Raises `CassetteError`.
@@ -218,23 +270,36 @@ class Stage:
             if stored is not None and (stored.turn, stored.level) == (len(turns), level):
                 return stored
             feedback = ask(turns, level)
-            if self.settings.test_output == "full":
-                feedback = replace(
-                    feedback, text=feedback.text + test_output.full(turns[-1].verdict, self.plan.task.targets)
-                )
+            if self.settings.test_output == "full" and (told := self._judged(turns)) is not None:
+                feedback = replace(feedback, text=feedback.text + test_output.full(told, self.plan.task.targets))
             keep(feedback)
             self.transcript.feedback(feedback)
             return feedback
 
         return answer
 
+    def _judged(self, turns: Sequence[Turn]) -> Verdict | None:
+        """The verdict that feedback is about; None if it only says that a step begins."""
+        steps = self.plan.task.oracle.steps
+        if not steps:
+            return turns[-1].verdict
+        at = position(steps, turns, self.cast.policy, self.settings.turns)
+        return at.turns[-1].verdict if at is not None and at.turns else None
+
     def _researcher(self) -> Researcher:
-        plan, settings, cast = self.plan, self.settings, self.cast
+        plan = self.plan
         if plan.replay is not None:
             return plan.replay.researcher(plan.task)
+        if not plan.task.oracle.steps:
+            return self._researcher_of(plan.task, self.parts)
+        of_step = cache(lambda index: self._researcher_of(*self._step(index)))
+        return stepwise_researcher(plan.task.oracle.steps, self.cast.policy, self.settings.turns, of_step)
+
+    def _researcher_of(self, task: Task, parts: Parts) -> Researcher:
+        settings, cast = self.settings, self.cast
         if cast.person is not None:
-            name = transcript_name(plan.nodeid).removesuffix(".jsonl")
-            return by_person(plan.task, self.parts, cast.person, name=name, waiting=self._for_person)
+            name = transcript_name(self.plan.nodeid).removesuffix(".jsonl")
+            return by_person(task, parts, cast.person, name=name, waiting=self._for_person)
         model = None
         if cast.feedback_model is not None and settings.feedback_model is not None:
             model = self._model(settings.feedback_model, cast.feedback_model)
@@ -244,7 +309,7 @@ class Stage:
             writer=settings.feedback_writer,
             test_output=settings.test_output == "full",
         )
-        return researcher(plan.task, self.parts, model, style)
+        return researcher(task, parts, model, style)
 
     def _waiting(self, what: str) -> AbstractContextManager[None]:
         return self.clock.stopped(Wait(what=what))

@@ -67,6 +67,7 @@ def play(
                 parts = with_image_files(plan.task, plan.task.load(), sandbox)
                 recorder.begin(plan, settings, parts)
                 sandbox.ready(plan.task.environment)
+                before = [checkpoint.turn for checkpoint in plan.replay.before] if plan.replay is not None else []
                 stage = Stage(
                     plan=plan,
                     parts=parts,
@@ -76,7 +77,7 @@ def play(
                     meter=recorder.meter,
                     transcript=recorder.transcript,
                     out=out,
-                    turn=lambda: len(recorder.turns) + 1,
+                    played=lambda: [*before, *recorder.turns],
                     first_turn=lambda: recorder.first_turn,
                     queue=queue,
                     files=files,
@@ -91,18 +92,18 @@ def play(
 
 
 def _run_episode(stage: Stage, workspace: SandboxWorkspace, recorder: EpisodeRecorder, out: Path) -> Stop:
-    agent, kind = stage.agent(), stage.cast.agent
+    agent, kind = stage.agent(workspace), stage.cast.agent
     run_loop = partial(
         loop.run,
         brief=stage.brief(),
-        agent=agent,
+        agent=stage.player(agent, workspace),
         check_move=partial(
             checked_move, agent=stage.settings.agent, most=None if kind.needs_person else stage.settings.steps
         ),
         workspace=workspace,
-        judge=stage.judge(),
+        judge=stage.judge(workspace),
         researcher=stage.researcher(recorder.stored.feedback, recorder.feedback),
-        policy=stage.cast.policy,
+        policy=stage.policy(),
         seconds=math.inf if kind.needs_person else stage.plan.task.limits.episode_seconds,
         on_turn=partial(recorder.turn_over, agent, workspace),
         clock=stage.clock,
@@ -129,7 +130,8 @@ def _run_episode(stage: Stage, workspace: SandboxWorkspace, recorder: EpisodeRec
                 recorder.over(_as_seen_by(stage.plan.nodeid, slot.checkpoint))
     elif recorder.checkpoints is not None:
         stage.check()
-    episode = run_loop(turns=stage.settings.turns, before=tuple(recorder.turns))
+    turns = stage.settings.turns * max(1, len(stage.plan.task.oracle.steps))
+    episode = run_loop(turns=turns, before=tuple(recorder.turns))
     if isinstance(agent, Finishing):
         agent.finish(episode)
     return episode.stop

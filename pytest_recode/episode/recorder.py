@@ -175,7 +175,8 @@ def open_recorder(
             " file, or give another --recode-out"
         )
     stored = stored_episode(out / "checkpoints" / name, plan.nodeid, files)
-    stores = (cast.agent.needs_model or cast.agent.needs_person) and plan.replay is None
+    in_workspace = settings.shared_verifier and plan.task.oracle.verifier is not None  # of which only files are stored
+    stores = (cast.agent.needs_model or cast.agent.needs_person) and plan.replay is None and not in_workspace
     with ExitStack() as opened:
         transcript = Transcript(out / TRANSCRIPTS / name, left.abandoned, files)
         opened.callback(transcript.close)

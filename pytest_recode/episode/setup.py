@@ -13,12 +13,14 @@ from pytest_recode import VERSION
 from pytest_recode.episode.assembly import Cast, EpisodePlan
 from pytest_recode.faults import UserError
 from pytest_recode.models.table import resolve
+from pytest_recode.oracle.verifier import ISOLATION, SHARED, can_share
 from pytest_recode.records import record
 from pytest_recode.records.record import EpisodeFacts
 from pytest_recode.records.setup_record import SettingsRecord
 from pytest_recode.researchers import prompts
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.settings import NOT_COMPARED, OPTIONS, Settings, fixed
+from pytest_recode.task import Task
 
 
 def setup(settings: Settings) -> SettingsRecord:
@@ -89,7 +91,7 @@ def episode_facts(plan: EpisodePlan, settings: Settings, cast: Cast, sandbox: Sa
         "sandbox": cast.sandbox or sandbox.name,
         "sandbox_host": sandbox.host or None,
         "memory_limit": sandbox.memory_limit,
-        "isolation": sandbox.isolation if plan.task.oracle.isolation == "separate" else plan.task.oracle.isolation,
+        "isolation": _isolation(plan.task, settings, sandbox),
         "transcript": transcript,
         "digest": None,
         "replay": None if plan.replay is None else plan.replay.record(),
@@ -99,6 +101,12 @@ def episode_facts(plan: EpisodePlan, settings: Settings, cast: Cast, sandbox: Sa
     if cast.replaced:
         facts["replaced"] = dict(cast.replaced)
     return facts
+
+
+def _isolation(task: Task, settings: Settings, sandbox: Sandbox) -> str:
+    if task.oracle.isolation == "verifier":
+        return SHARED if settings.shared_verifier and can_share(task) else ISOLATION
+    return sandbox.isolation if task.oracle.isolation == "separate" else task.oracle.isolation
 
 
 _OF_FEEDBACK = (

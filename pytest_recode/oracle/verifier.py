@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from pytest_recode.faults import GraderError, SandboxError
@@ -20,15 +21,31 @@ from pytest_recode.oracle import reward_files
 from pytest_recode.oracle.switchboard import launch, not_if_stopped_since
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.sandboxes.shipping import program
-from pytest_recode.task import REMOVED, Environment, Files, Limits, Parts, Task, Verifier, covers, removed_files
+from pytest_recode.task import (
+    REMOVED,
+    Environment,
+    Files,
+    Limits,
+    Parts,
+    Task,
+    TaskStep,
+    Verifier,
+    covers,
+    removed_files,
+)
 from pytest_recode.verdict import Case, Outcome, Verdict, legible
 
-ISOLATION = "verifier"
+ISOLATION, SHARED = "verifier", "verifier-shared"
+"""What verdicts say: judged in a sandbox of the script's own, or in the agent's."""
 _TASK_SCRIPT = program("task-script", "workspace.script_runner", persistent=True)
 _LOGS = "/logs"
+_SHELL = ("/bin/sh", "-c", 'exec "$0"')
 _ANSWER_LIMIT = 64 << 20
 _MARGIN = 60.0  # for the files on their way
 _MOST_SHOWN = 2000
+
+Script = Mapping[str, Any]
+"""A script of a task, as `inside/workspace/task_scripts.py` runs it."""
 
 
 class _ScriptRefused(Exception):
@@ -41,68 +58,128 @@ def judge_verifier(task: Task, parts: Parts, targets: Files, sandbox: Sandbox, *
     Raises `GraderError` if the verifier ends by itself without a reward that counts, `SandboxError` where the sandbox fails. A verifier that
     exceeds its time limit, or that is ended by a signal, is a failed case: its own code does neither over the files that the reference left.
     """
-    verifier = _verifier(task)
-    answer = {path: data for path, data in targets.items() if path != REMOVED and covers(task.targets, path)}
+    verifier = verifier_of(task)
     done = _run(
         sandbox,
         verifier.environment or task.environment,
         replace(task.limits, memory_mb=verifier.memory_mb or task.limits.memory_mb),
-        places=(verifier.tests, _LOGS) if verifier.uploads else (_LOGS,),
-        seconds=task.limits.test_seconds,
-        files=answer,
+        [verifying(task, parts)],
+        files={path: data for path, data in targets.items() if path != REMOVED and covers(task.targets, path)},
         removed=[path for path in removed_files(targets) if covers(task.targets, path)],
-        put={verifier.tests: dict(parts.tests)} if verifier.uploads else {},
-        directories=[verifier.logs],
-        argv=["/bin/sh", "-c", 'exec "$0"', f"{verifier.tests}/{verifier.script}"],
-        cwd=verifier.cwd,
-        env=dict(verifier.variables),
-        logs=verifier.logs,
         targets=[],
     )
-    return _verdict(task, verifier, done["ended"], done["logs"], seed)
+    return verdict_of(task, done["done"][-1], seed)
 
 
-def solved_files(task: Task, parts: Parts, sandbox: Sandbox) -> Files:
-    """The targets that the task's solution leaves, which is run in a sandbox as an agent has it.
+def solved_files(task: Task, parts: Parts, sandbox: Sandbox, over: Files = MappingProxyType({})) -> Files:
+    """The targets that the task's solution leaves, which is run in a sandbox as an agent has it, `over` an earlier answer.
 
     Raises `GraderError` if it cannot be run or exceeds the time limit of an episode.
     """
-    verifier = _verifier(task)
-    if verifier.solve not in parts.reference:
-        raise GraderError(f"{task.id} has no {verifier.solve}, so nothing shows that it can be solved")
+    return files_after(task, [solving(task, parts)], sandbox, over)
+
+
+def files_after(task: Task, scripts: Sequence[Script], sandbox: Sandbox, over: Files) -> Files:
+    """The targets after these scripts, which must be ready in time, where an agent has the answer `over`. Raises `GraderError`."""
+    files = {path: data for path, data in over.items() if path != REMOVED}
     done = _run(
         sandbox,
         task.environment,
         task.limits,
-        places=(verifier.solution, _LOGS),
-        seconds=task.limits.episode_seconds,
-        files={},
-        removed=[],
-        put={verifier.solution: dict(parts.reference)},
-        directories=[verifier.logs],
-        argv=["/bin/sh", "-c", 'exec "$0"', f"{verifier.solution}/{verifier.solve}"],
-        cwd="",
-        env=dict(verifier.solve_variables),
-        logs="",
+        scripts,
+        files=files,
+        removed=list(removed_files(over)),
         targets=list(task.targets),
     )
-    ended = done["ended"]
-    if ended["timed_out"]:
-        raise GraderError(
-            f"the solution of {task.id} did not end within {task.limits.episode_seconds:g} s{_said(ended)}"
-        )
+    for script, ran in zip(scripts, done["done"], strict=True):
+        check_ended(task, script, ran)
     files = dict(done["answer"]["files"])
     if removed := done["answer"]["removed"]:
         files[REMOVED] = "\n".join(removed).encode("utf-8", "surrogateescape")
     return files
 
 
+def check_ended(task: Task, script: Script, ran: Mapping[str, Any]) -> None:
+    """Raise `GraderError` for a script that prepares an answer and was not ready in time, or failed to prepare a step."""
+    ended, what = ran["ended"], f"{script['argv'][-1]} of {task.id}"
+    if ended["timed_out"]:
+        raise GraderError(f"{what} did not end within {script['seconds']:g} s{output_of(ended)}")
+    if "." in script["put"] and ended["status"]:
+        raise GraderError(f"{what} ended with status {ended['status']}, so the step cannot begin{output_of(ended)}")
+
+
+def judged_in_one(task: Task, scripts: Sequence[Script], sandbox: Sandbox) -> Sequence[Mapping[str, Any]]:
+    """How scripts ended that run one after the other in one sandbox, as in an agent's own. Raises `GraderError`."""
+    done: Sequence[Mapping[str, Any]] = _run(
+        sandbox, task.environment, task.limits, scripts, files={}, removed=[], targets=[]
+    )["done"]
+    for script, ran in zip(scripts, done, strict=True):
+        if not script["logs"]:
+            check_ended(task, script, ran)
+    return done
+
+
+def can_share(task: Task) -> bool:
+    """Whether the task's verifier may run in the agent's sandbox: it does not ask for one of its own."""
+    return not verifier_of(task).separate
+
+
+def places(task: Task) -> tuple[str, ...]:
+    """The directories that scripts of the task need beside the workspace, where they run in the agent's sandbox."""
+    verifier = verifier_of(task)
+    return (verifier.tests, verifier.solution, _LOGS)
+
+
+def verifying(task: Task, parts: Parts) -> Script:
+    """The script that judges."""
+    verifier = verifier_of(task)
+    return {
+        "put": {verifier.tests: dict(parts.tests)} if verifier.uploads else {},
+        "directories": [verifier.logs],
+        "argv": [*_SHELL, f"{verifier.tests}/{verifier.script}"],
+        "cwd": verifier.cwd,
+        "env": dict(verifier.variables),
+        "seconds": task.limits.test_seconds,
+        "logs": verifier.logs,
+    }
+
+
+def preparing(task: Task, step: TaskStep) -> Script:
+    """The script that prepares the workspace for a step, with the step's files."""
+    shell, name = ('exec bash "$0"', step.setup) if step.setup else (":", step.name)
+    return {
+        "put": {".": dict(step.files())},
+        "directories": [],
+        "argv": ["/bin/sh", "-c", shell, name],
+        "cwd": "",
+        "env": {},
+        "seconds": task.limits.command_seconds,
+        "logs": "",
+    }
+
+
+def solving(task: Task, parts: Parts) -> Script:
+    """The script that makes the authors' answer. Raises `GraderError` if there is none."""
+    verifier = verifier_of(task)
+    if verifier.solve not in parts.reference:
+        raise GraderError(f"{task.id} has no {verifier.solve}, so nothing shows that it can be solved")
+    return {
+        "put": {verifier.solution: dict(parts.reference)},
+        "directories": [verifier.logs],
+        "argv": [*_SHELL, f"{verifier.solution}/{verifier.solve}"],
+        "cwd": "",
+        "env": dict(verifier.solve_variables),
+        "seconds": task.limits.episode_seconds,
+        "logs": "",
+    }
+
+
 def check_verifier(task: Task, sandbox: Sandbox) -> None:
     """Check that a sandbox for the verifier can be started, before an agent works on the task. Raises as `judge_verifier` does."""
-    verifier = _verifier(task)
-    if verifier.environment is not None:
-        sandbox.ready(verifier.environment)
-        image_files(verifier.environment, task.limits, sandbox)
+    for verifier in [step.verifier for step in task.oracle.steps] or [verifier_of(task)]:
+        if verifier.environment is not None:
+            sandbox.ready(verifier.environment)
+            image_files(verifier.environment, task.limits, sandbox)
 
 
 def with_image_files(task: Task, parts: Parts, sandbox: Sandbox) -> Parts:
@@ -128,7 +205,7 @@ def image_files(environment: Environment, limits: Limits, sandbox: Sandbox) -> F
     return _known[key]
 
 
-def _verifier(task: Task) -> Verifier:
+def verifier_of(task: Task) -> Verifier:
     if task.oracle.verifier is None:
         raise GraderError(
             f"task {task.id} of the format {task.format!r} is judged by a verifier, and has none: its format must give it one"
@@ -137,22 +214,25 @@ def _verifier(task: Task) -> Verifier:
 
 
 def _run(
-    sandbox: Sandbox,
-    environment: Environment,
-    limits: Limits,
-    *,
-    places: tuple[str, ...],
-    seconds: float,
-    **request: Any,
+    sandbox: Sandbox, environment: Environment, limits: Limits, scripts: Sequence[Script], **answer: Any
 ) -> Mapping[str, Any]:
+    """Run scripts over an answer in a sandbox that has, beside its workspace, the directories of the scripts."""
     start = time.monotonic()
+    seconds = sum(script["seconds"] for script in scripts)
+    beside = {_LOGS: None, **{place: None for script in scripts for place in script["put"] if place.startswith("/")}}
     try:
-        done = _exchange(sandbox, environment, limits, places, {"op": "run", "seconds": seconds, **request}, seconds)
+        done = _exchange(
+            sandbox, environment, limits, tuple(beside), {"op": "run", "scripts": list(scripts), **answer}, seconds
+        )
     except _ScriptRefused as refused:
-        raise GraderError(f"{request['argv'][-1]} cannot be run: {refused}") from None
-    if done["ended"]["timed_out"]:
+        raise refusal(scripts[-1], refused) from None
+    if any(ran["ended"]["timed_out"] for ran in done["done"]):
         not_if_stopped_since(start)
     return done
+
+
+def refusal(script: Script, why: object) -> GraderError:
+    return GraderError(f"{script['argv'][-1]} cannot be run: {why}")
 
 
 def _exchange(
@@ -167,7 +247,7 @@ def _exchange(
     connection = launch(sandbox, replace(_TASK_SCRIPT, places=places), replace(environment, preload=()), limits)
     deadline = time.monotonic() + seconds + UNPACK_SECONDS + _MARGIN
     try:
-        frames.send_message(connection, dict(request), deadline)
+        frames.send_message(connection, {**request, "outside": list(environment.outside)}, deadline)
         answer = frames.receive_message(connection, _ANSWER_LIMIT, deadline)
     except (ConnectionError, EOFError, TimeoutError, frames.WireError) as error:
         raise SandboxError(f"the sandbox of a task's script did not answer: {connection.kill() or error}") from None
@@ -181,8 +261,10 @@ def _exchange(
     return value
 
 
-def _verdict(task: Task, verifier: Verifier, ended: Mapping[str, Any], logs: Files, seed: int) -> Verdict:
-    output = _said(ended)
+def verdict_of(task: Task, ran: Mapping[str, Any], seed: int) -> Verdict:
+    """The verdict of the task's verifier, from how it ended and what it left. Raises `GraderError`."""
+    verifier, ended, logs = verifier_of(task), ran["ended"], ran["logs"]
+    output = output_of(ended)
     seconds = float(ended["seconds"])
     if ended["timed_out"]:
         text = f"{verifier.script} did not end within {task.limits.test_seconds:g} s{output}"
@@ -235,7 +317,7 @@ def _listed(values: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:g}" for name, value in values.items())
 
 
-def _said(ended: Mapping[str, Any]) -> str:
+def output_of(ended: Mapping[str, Any]) -> str:
     """The last lines of a script's output, for the end of a message about it."""
     text = legible(ended["output"].decode("utf-8", "replace")).strip()
     return f"\n{text[-_MOST_SHOWN:]}" if text else ""

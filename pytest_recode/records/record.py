@@ -213,8 +213,8 @@ class EpisodeFacts(TypedDict):
     ]
     isolation: Annotated[
         str,
-        known("separate", "process", "shared", "verifier"),
-        "how candidate and hidden tests were separated: in two sandboxes, in two processes without isolation, in one process, or by a script of the task that may start the candidate",
+        known("separate", "process", "shared", "verifier", "verifier-shared"),
+        "how candidate and hidden tests were separated: in two sandboxes, in two processes without isolation, in one process, or by a script of the task that may start the candidate, in a sandbox of its own or in the agent's",
     ]
     replaced: NotRequired[Replaced]
     agent_version: NotRequired[Annotated[str, "of a command-line agent; empty: from --recode-agent-path"]]

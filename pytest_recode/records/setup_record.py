@@ -52,6 +52,9 @@ class SettingsRecord(TypedDict):
             "whether the impossible twin of the task was played, which no right answer solves: --recode-impossible; absent: no",
         ]
     ]
+    shared_verifier: NotRequired[
+        Annotated[bool, "whether scripts of tasks judged in the agent's sandbox: --recode-shared-verifier"]
+    ]
     feedback_writer: NotRequired[
         Annotated[
             str,

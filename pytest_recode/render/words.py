@@ -224,9 +224,10 @@ def weaker(records: Sequence[EpisodeSummary]) -> list[str]:
     if counts["shared"]:
         kinds = ", ".join(f"{name} {counts[name]}" for name in sorted(counts, key=lambda name: name != "shared"))
         lines.append(f"isolation: {kinds}: verdicts of shared judging are weaker (docs/explanation/oracle.md)")
-    if counts["verifier"]:
-        by_script = f"isolation: {plural(counts['verifier'], 'episode')} judged by the task's own script"
-        lines.append(f"{by_script}: weaker evidence (docs/explanation/oracle-verifier.md)")
+    for kind, where in (("verifier", ""), ("verifier-shared", " in the agent's own sandbox")):
+        if counts[kind]:
+            by_script = f"isolation: {plural(counts[kind], 'episode')} judged by the task's own script{where}"
+            lines.append(f"{by_script}: weaker evidence (docs/explanation/oracle-verifier.md)")
     shown = sum(record["test_output_shown"] for record in records)
     if shown:
         lines.append(

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_recode.faults import UserError
-from pytest_recode.inside.workspace.image_files import PRISTINE
+from pytest_recode.inside.workspace.image_files import OUTSIDE, PRISTINE
 from pytest_recode.records import locks
 from pytest_recode.sandboxes.addresses import in_use, on
 from pytest_recode.sandboxes.requirements import lines
@@ -55,6 +55,9 @@ USER 0
 RUN command -v python3 >/dev/null || exit {_NO_PYTHON}
 RUN python3 -c "import sys; sys.exit(sys.version_info < (3, 9))" || exit {_OLD_PYTHON}
 RUN mkdir -p {{workdir}} {PRISTINE} && cp -a {{workdir}}/. {PRISTINE} && chmod -R a+rX {PRISTINE}
+{{outside}}"""
+_OUTSIDE_LAYER = """\
+RUN mkdir -p "$(dirname {path})" "$(dirname {kept})" && if [ -e {path} ]; then cp -a {path} {kept} && chmod -R a+rX {kept} && rm -rf {path}; fi && ln -s {link} {path}
 """
 _REQUIREMENTS = """\
 COPY requirements.txt /tmp/requirements.txt
@@ -75,7 +78,7 @@ def image_for(client: Any, environment: Environment, base: str) -> str:
         }
         own = _built(client, "task", files, environment.dockerfile.name, str(environment.dockerfile))
         if environment.workdir:
-            return _with_workdir(client, own, str(environment.dockerfile), environment.workdir)
+            return _with_workdir(client, own, str(environment.dockerfile), environment)
         return _layered(client, own, str(environment.dockerfile), None)
     if environment.image:
         name = environment.name  # set if --recode-env named the image
@@ -90,7 +93,7 @@ def image_for(client: Any, environment: Environment, base: str) -> str:
     else:
         image = base_image(client, base)
     if environment.workdir:
-        return _with_workdir(client, image, environment.image or base or BASE, environment.workdir)
+        return _with_workdir(client, image, environment.image or base or BASE, environment)
     return _layered(client, image, environment.image or base or BASE, environment.requirements)
 
 
@@ -174,10 +177,20 @@ def _layered(client: Any, image: str, name: str, requirements: Path | None) -> s
     return _built(client, "environment", files, "Dockerfile", blame)
 
 
-def _with_workdir(client: Any, image: str, name: str, workdir: str) -> str:
+def _with_workdir(client: Any, image: str, name: str, environment: Environment) -> str:
     """The id of an image with a copy of the files in its working directory, for the empty file system that a container has there."""
-    layer = _WORKDIR_LAYER.format(base=image, workdir=shlex.quote(workdir))
+    layer = _WORKDIR_LAYER.format(
+        base=image,
+        workdir=shlex.quote(environment.workdir),
+        outside="".join(_link_of(path, environment.workdir) for path in environment.outside),
+    )
     return _built(client, "workdir", {"Dockerfile": layer.encode()}, "Dockerfile", name)
+
+
+def _link_of(path: str, workdir: str) -> str:
+    """A line of a Dockerfile that makes an absolute path a link into the working directory, with what is there."""
+    kept, link = (shlex.quote(f"{root}/{OUTSIDE}{path}") for root in (PRISTINE, workdir))
+    return _OUTSIDE_LAYER.format(path=shlex.quote(path), kept=kept, link=link)
 
 
 def _built(client: Any, kind: str, files: dict[str, bytes], dockerfile: str, blame: str) -> str:

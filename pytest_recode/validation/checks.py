@@ -78,7 +78,8 @@ class Check:
 
     `seeded`: grade each answer with several secret seeds. `alone`: in a grader of its own each time, as in an episode. `means_nothing`:
     a case that such an answer passes is weak. `mutated`: the interface whose code in the reference is mutated. `reads`: the part of the
-    proofs that the check needs. `mutated_right`: the right answer whose code, for all interfaces, is mutated. `by_solution`: the answer is what the task's solution script leaves. `inspects`: the problem and the warning that the task's files show, for a check that grades nothing.
+    proofs that the check needs. `mutated_right`: the right answer whose code, for all interfaces, is mutated. `by_solution`: the answer is what the
+    task's solution script leaves, if `must_solve`, else what nothing at all leaves. `inspects`: the problem and the warning that the task's files show, for a check that grades nothing.
     """
 
     name: str
@@ -200,9 +201,7 @@ SLOT_CHECKS = (
 
 VERIFIER_CHECKS = (
     Check(name="oracle", answers=lambda *_: [], must_solve=True, alone=True, by_solution=True),
-    Check(
-        name="nop", answers=lambda *_: [Answer(name="the untouched working directory", targets={})], must_solve=False
-    ),
+    Check(name="nop", answers=lambda *_: [], must_solve=False, by_solution=True),
 )
 """Checks of a task that a script judges: whether its solution is solved, and whether no answer at all is not. Harbor's names."""
 

@@ -11,6 +11,7 @@ from functools import partial
 
 from pytest_recode.faults import GraderError, SandboxError
 from pytest_recode.oracle.judge import Fresh, KeptGraders, judge
+from pytest_recode.oracle.solutions import judge_solution
 from pytest_recode.sandboxes import Sandbox
 from pytest_recode.task import Parts, Task
 from pytest_recode.validation.checks import Answer
@@ -24,8 +25,9 @@ class CommonGrader:
     The grader is believed only if the reference passes in it: a library may not work in the forks in which it runs the cases.
     """
 
-    def __init__(self, task: Task, sandbox: Sandbox) -> None:
-        self.task, self.sandbox = task, sandbox
+    def __init__(self, task: Task, sandbox: Sandbox, shared_verifier: bool = False) -> None:
+        """`shared_verifier`: whether the task's script judges where the solution ran."""
+        self.task, self.sandbox, self.shared_verifier = task, sandbox, shared_verifier
         self.graders: KeptGraders | None = KeptGraders() if task.oracle.isolation == "separate" else None
         self.reference: Verdict | None = None  # once it is graded
         self.reference_passed: bool | None = None  # in validate[reference]; None if it did not run in this process
@@ -124,6 +126,17 @@ class Gradings:
     def alone(self, answer: Answer, seed: int) -> Verdict:
         """Grade an answer in a grader of its own, as in an episode. Raises `GraderError`, `SandboxError`."""
         return self._judge(answer, seed, None)
+
+    def solution(self, seed: int, *, solved: bool, shared: bool | None = None) -> Verdict:
+        """The verdict of what the task's solution leaves, or (not `solved`) of nothing at all. Raises `GraderError`, `SandboxError`."""
+        common = self.common
+        shared = common.shared_verifier if shared is None else shared
+        start = time.monotonic()
+        verdict = judge_solution(common.task, self._parts, common.sandbox, seed=seed, solved=solved, shared=shared)
+        self.seconds = max(self.seconds, time.monotonic() - start)
+        self.isolation = verdict.isolation
+        self._graded()
+        return verdict
 
     def verdict(
         self,

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pytest_recode.faults import GraderError, SandboxError, UserError
 from pytest_recode.feedback.audit import leaks_of
 from pytest_recode.oracle import judge
-from pytest_recode.oracle.verifier import solved_files, with_image_files
+from pytest_recode.oracle.verifier import SHARED, with_image_files
 from pytest_recode.task import Task, WrongAnswer
 from pytest_recode.validation.checks import Answer, Check, proofs_of
 from pytest_recode.validation.feedback_claims import untrue_claims
@@ -25,6 +25,10 @@ from pytest_recode.validation.watched_arguments import findings_of, watching
 from pytest_recode.validation.weak_cases import weak_cases
 from pytest_recode.verdict import Outcome, Verdict, lacks_a_module, legible
 
+SHARED_WOULD_DO = (
+    "It is solved where the solution ran, because the answer is more than files of the working directory: --recode-shared-verifier judges there,"
+    " which is weaker evidence."
+)
 ENOUGH = 3
 """An answer that must pass and fails under each of this many seeds is not graded again."""
 
@@ -83,7 +87,8 @@ def _validate(
     outcomes: dict[str, bool] = {}  # whether a case ever failed
     answers = check.answers(task, parts, proofs)
     if check.by_solution:
-        answers = [Answer(name="what its solution leaves", targets=solved_files(task, parts, common.sandbox))]
+        name = "what its solution leaves" if check.must_solve else "the untouched working directory"
+        answers = [Answer(name=name, targets={})]
     if any(answer.violates for answer in answers):
         reference = gradings.reference(chosen[0])
         if not reference.solved:
@@ -106,6 +111,8 @@ def _validate(
         passing[answer.constant or answer.name] = [
             case.id for case in verdicts[-1].cases if case.outcome is Outcome.PASSED
         ]
+    if problems and check.by_solution and check.must_solve and _is_solved_where_it_ran(gradings, chosen[0]):
+        problems.append(SHARED_WOULD_DO)
     warnings = weak_cases(passing) if check.means_nothing and not task.oracle.script else []
     right = len(answers) - len(problems)
     if check.name == "right":
@@ -143,6 +150,16 @@ def _validate(
     )
 
 
+def _is_solved_where_it_ran(gradings: Gradings, seed: int) -> bool:
+    """Whether the solution is solved in the sandbox where it ran, though not by its files in another one."""
+    if gradings.common.shared_verifier:
+        return False
+    with suppress(GraderError, SandboxError):
+        verdict = gradings.solution(seed, solved=True, shared=True)
+        return verdict.solved and verdict.isolation == SHARED
+    return False
+
+
 def _verdicts(
     task: Task, check: Check, answers: Sequence[Answer], gradings: Gradings, seeds: Sequence[int]
 ) -> list[list[Verdict]]:
@@ -154,7 +171,9 @@ def _verdicts(
             if check.must_solve and _is_hopeless(earlier):
                 continue
             try:
-                if answer.violates is not None:
+                if check.by_solution:
+                    earlier.append(gradings.solution(seed, solved=bool(check.must_solve)))
+                elif answer.violates is not None:
                     earlier.append(_of_wrong(gradings, answer, answer.violates, seed, noticing, first=not earlier))
                 elif check.must_solve:
                     earlier += _of_right(gradings, answer, seed, alone=check.alone)

@@ -104,3 +104,25 @@ def lay_out(root: Path, files: Mapping[str, str | None] | None = None) -> Path:
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text)
     return root / "task.toml"
+
+
+STEPS: Mapping[str, str | None] = {
+    "instruction.md": None,
+    "tests/check.py": None,
+    "tests/test.sh": VERIFY,
+    "solution/solve.sh": None,
+    "solution/double.py": None,
+    "task.toml": CONFIG + '\n[[steps]]\nname = "write"\nmin_reward = 1.0\n\n[[steps]]\nname = "use"\n',
+    "steps/write/instruction.md": FILES["instruction.md"],
+    "steps/write/tests/check.py": CHECK,
+    "steps/write/solution/solve.sh": FILES["solution/solve.sh"],
+    "steps/write/solution/double.py": FILES["solution/double.py"],
+    "steps/use/instruction.md": "Write /app/doubled.txt: each line of more.txt, doubled with double.py.\n",
+    "steps/use/workdir/numbers.txt": "3\n1\n2\n",
+    "steps/use/workdir/setup.sh": "sort numbers.txt > more.txt\n",
+    "steps/use/tests/check.py": "import double\nassert open('/app/doubled.txt').read() == '11\\n22\\n33\\n'\n",
+    "steps/use/tests/test.sh": VERIFY.replace("python3", "PYTHONPATH=/app python3"),
+    "steps/use/solution/solve.sh": "#!/bin/bash\n"
+    'python3 -c \'import double; open("doubled.txt", "w").write("".join(double.double(x.strip()) + "\\n" for x in open("more.txt")))\'\n',
+}
+"""The same directory with two steps, of which the second needs what the first one leaves."""

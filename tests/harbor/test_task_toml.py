@@ -121,7 +121,6 @@ def test_earlier_schemas_are_read(tmp_path: Path) -> None:
 
 REFUSED = {
     "an unknown key": (config("memory_mb", "memory_gb"), "unknown key 'memory_gb' in [environment]", "memory_mb"),
-    "several steps": (config(more='[[steps]]\nname = "one"\n'), "steps", "choose others with -k"),
     "a GPU": (config("memory_mb = 512", "gpus = 1"), "environment.gpus", "a GPU"),
     "MCP servers": (
         config(more='[[environment.mcp_servers]]\nname = "a"\nurl = "http://a"\n'),
@@ -146,14 +145,6 @@ REFUSED = {
         "several containers",
     ),
     "an earlier conversation": ({"trajectory.json": "{}"}, "trajectory.json", "not supported"),
-    "artifacts elsewhere": (
-        {
-            "task.toml": 'artifacts = ["/srv/x"]\n'
-            + CONFIG.replace("timeout_sec = 20", 'timeout_sec = 20\nenvironment_mode = "separate"')
-        },
-        "/srv/x",
-        "outside /app",
-    ),
     "not TOML": ({"task.toml": "[environment\n"}, "not valid TOML", "correct it"),
 }
 
@@ -179,6 +170,11 @@ def test_what_does_not_is_a_fact(tmp_path: Path) -> None:
 def test_a_default_of_a_variable_is_used(tmp_path: Path) -> None:
     task = task_of(tmp_path, config(more='[environment.env]\nMODE = "${MODE:-quick}"\nPLAIN = "x"\n'))
     assert task.environment.variables == (("MODE", "quick"), ("PLAIN", "x"))
+
+
+def test_an_agent_does_not_see_a_canary(tmp_path: Path) -> None:
+    text = "<!-- harbor-canary GUID x -->\n# a canary, too\n\n# Title\nDo it.\n"
+    assert task_of(tmp_path, {"instruction.md": text}).load().instruction == "# Title\nDo it.\n"
 
 
 def test_links_in_tests_are_refused(tmp_path: Path) -> None:

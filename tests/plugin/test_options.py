@@ -263,6 +263,10 @@ CASES = {
         values=("true",),
         effect=lambda seen: {record["settings"]["without_network"] for record in seen.records} == {True},
     ),
+    "shared-verifier": asked(
+        values=("true",),
+        effect=lambda seen: {record["settings"]["shared_verifier"] for record in seen.records} == {True},
+    ),
     "python": asked(
         values=("{place}/other/bin/python",),
         effect=lambda seen: {Path(prefix).name for prefix in seen.told(r"drew [-\d.e]+ by (\S+)")} == {"other"},

@@ -9,114 +9,80 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from pytest_recode import harbor_layout as layout
 from pytest_recode.faults import UserError
 from pytest_recode.formats.document import kind_of, text_of
+from pytest_recode.formats.harbor.task_config import NO_NETWORK, PUBLIC, EnvironmentConfig, StepConfig, TaskConfig
 from pytest_recode.wording import guess
 
 LARGEST = 256 * 1024
 SECTIONS = ("environment", "verifier", "agent", "solution", "steps")
 """A `task.toml` without any of them is another tool's."""
-NO_NETWORK, PUBLIC = "no-network", "public"
 _SIZES = {"G": 1024.0, "M": 1.0, "K": 1 / 1024}
+_STEP_NAME = re.compile(r"(?!\.{1,2}$)[^\s/\\]+")
 _TEMPLATE = re.compile(r"\$\{([^}:]+)(?::-(.*))?\}", re.DOTALL)
 
 _TOP = ("schema_version", "version", "task", "metadata", "source", "artifacts", *SECTIONS, "multi_step_reward_strategy")
-_AGENT = ("timeout_sec", "user", "network_mode", "allowed_hosts")
-_VERIFIER = (
-    "timeout_sec",
-    "env",
-    "user",
-    "environment_mode",
-    "environment",
-    "collect",
-    "network_mode",
-    "allowed_hosts",
-)
-_ENVIRONMENT = (
-    "build_timeout_sec",
+_NETWORK = ("network_mode", "allowed_hosts")
+_AGENT = ("timeout_sec", "user", *_NETWORK)
+_VERIFIER = ("timeout_sec", "env", "user", "environment_mode", "environment", "collect", *_NETWORK)
+_READ = (
     "docker_image",
-    "os",
-    "cpus",
+    "workdir",
+    "env",
+    "network_mode",
+    "allow_internet",
     "memory",
     "memory_mb",
     "storage",
     "storage_mb",
-    "gpus",
-    "gpu_types",
-    "tpu",
-    "mcp_servers",
-    "env",
-    "skills_dir",
-    "healthcheck",
-    "workdir",
-    "allow_internet",
-    "network_mode",
-    "allowed_hosts",
 )
+_OTHERS = ("build_timeout_sec", "os", "cpus", "gpus", "gpu_types", "tpu", "mcp_servers", "skills_dir", "healthcheck")
+_ENVIRONMENT = (*_READ, *_OTHERS, "allowed_hosts")
+_STEP = ("name", "agent", "verifier", "min_reward", "healthcheck", "artifacts")
 _REFUSED = {
     "verifier.collect": "commands in other containers before the judging",
     "environment.gpus": "a GPU",
     "environment.tpu": "a TPU",
     "environment.mcp_servers": "MCP servers beside the agent",
     "environment.healthcheck": "a service that must answer before the agent begins",
+    "steps.healthcheck": "a service that must answer before the agent begins",
 }
 """Keys that need what a sandbox does not have, and what that is. An empty value asks for nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnvironmentConfig:
-    """`[environment]`, or `[verifier.environment]`. MiB; None where the file says nothing."""
-
-    image: str = ""
-    workdir: str = ""
-    memory_mb: int | None = None
-    storage_mb: int | None = None
-    variables: tuple[tuple[str, str], ...] = ()
-    network: str = PUBLIC
-    other_keys: Mapping[str, Any] = field(default_factory=dict)  # other keys
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskConfig:
-    """A checked `task.toml`. `agent_network` and `verifier_network`: what the two phases ask for."""
-
-    path: Path
-    name: str
-    version: str
-    description: str
-    keywords: tuple[str, ...]
-    metadata: Mapping[str, Any]
-    environment: EnvironmentConfig
-    agent_seconds: float | None
-    agent_network: str
-    verifier_seconds: float
-    verifier_network: str
-    verifier_variables: tuple[tuple[str, str], ...]
-    verifier_environment: EnvironmentConfig | None
-    separate: bool
-    solution_variables: tuple[tuple[str, str], ...]
-    artifacts: tuple[str, ...]
-    users: Mapping[str, str | int]
-
-
 def read_config(path: Path) -> TaskConfig | None:
     """The contents of `path`, or None if it is not a file of Harbor's. Raises `UserError`."""
+    data = document(path)
+    return None if data is None else _ConfigReader(path).config(data)
+
+
+def document(path: Path) -> Mapping[str, Any] | None:
+    """`path` as TOML, without any check of its keys; None if it is not a file of Harbor's. Raises `UserError`."""
+    try:
+        status = path.stat()
+    except OSError:
+        status = None
+    key = None if status is None else (status.st_mtime_ns, status.st_size, status.st_ino)
+    return _parsed(path, key, (path.parent / layout.INSTRUCTION).is_file() or (path.parent / layout.STEPS).is_dir())
+
+
+@lru_cache(maxsize=256)
+def _parsed(path: Path, version: tuple[int, int, int] | None, beside: bool) -> Mapping[str, Any] | None:
+    """`version`: changes when the file does. `beside`: whether there is what Harbor needs beside it."""
     try:
         data = tomllib.loads(text_of(path, most=LARGEST))
     except (UserError, tomllib.TOMLDecodeError) as error:
-        if path.is_file() and not (path.parent / layout.INSTRUCTION).is_file():
+        if version is not None and not beside:
             return None
         if isinstance(error, UserError):
             raise
         raise UserError(f"{path}: not valid TOML: {error}; correct it") from None
-    if not any(isinstance(data.get(name), dict | list) for name in SECTIONS):
-        return None
-    return _ConfigReader(path).config(data)
+    return data if any(isinstance(data.get(name), dict | list) for name in SECTIONS) else None
 
 
 class _ConfigReader:
@@ -125,8 +91,6 @@ class _ConfigReader:
 
     def config(self, data: Mapping[str, Any]) -> TaskConfig:
         self._keys("", data, _TOP)
-        if data.get("steps"):
-            raise self._wrong("steps", "tasks of several steps are not supported; choose others with -k or --deselect")
         sections = {name: self._table(data, name) for name in ("agent", "verifier", "solution", "metadata", "task")}
         agent, verifier, task = sections["agent"], sections["verifier"], sections["task"]
         self._keys("agent", agent, _AGENT)
@@ -144,8 +108,11 @@ class _ConfigReader:
         separate = mode == "separate" or (mode is None and own is not None)
         verifier_environment = None if own is None else self._environment("verifier.environment", own)
         judged_in = verifier_environment if separate and verifier_environment else environment
+        final = self._choice(data, "multi_step_reward_strategy", "multi_step_reward_strategy", ("mean", "final"))
         return TaskConfig(
             path=self._path,
+            steps=self._steps(data),
+            last_decides=final == "final",
             name=self._text(task, "name", "task.name"),
             version=self._text(task, "version", "task.version"),
             description=self._text(task, "description", "task.description"),
@@ -168,6 +135,52 @@ class _ConfigReader:
             },
         )
 
+    def _steps(self, data: Mapping[str, Any]) -> tuple[StepConfig, ...]:
+        entries = data.get("steps", [])
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+            raise self._wrong("steps", "must be a list of tables, [[steps]]")
+        steps = [self._step(data, entry, f"steps[{index}]") for index, entry in enumerate(entries)]
+        names = [step.name.casefold() for step in steps]
+        if len(set(names)) < len(names):
+            raise self._wrong("steps", f"names must differ: {', '.join(step.name for step in steps)}")
+        return tuple(steps)
+
+    def _step(self, data: Mapping[str, Any], entry: Mapping[str, Any], where: str) -> StepConfig:
+        """A step. What it does not say of agent and verifier, the task says for all."""
+        self._keys("steps", entry, _STEP)
+        self._refuse("steps", entry)
+        name = entry.get("name")
+        if not isinstance(name, str) or not _STEP_NAME.fullmatch(name):
+            raise self._wrong(
+                f"{where}.name", f"must be the name of a directory in {layout.STEPS}/, without white space"
+            )
+        verifier, own = self._table(data, "verifier"), self._table(entry, "verifier", f"{where}.verifier")
+        merged = {**verifier, **own, "env": {**self._table(verifier, "env"), **self._table(own, "env")}}
+        if own.get("environment_mode") == "shared":
+            merged.pop("environment", None)
+        elif "environment" in own and "environment_mode" not in own:
+            merged.pop("environment_mode", None)
+        if "environment" in own:
+            environment = self._environment("verifier.environment", self._table(own, "environment"))
+        alone = {key: value for key, value in data.items() if key != "steps"} | {
+            "agent": {**self._table(data, "agent"), **self._table(entry, "agent", f"{where}.agent")},
+            "verifier": merged,
+            "artifacts": [*data.get("artifacts", []), *entry.get("artifacts", [])],
+        }
+        return StepConfig(
+            name=name,
+            task=self.config(alone),
+            verifier_environment=environment if "environment" in own else None,
+            least=self._least(entry.get("min_reward"), f"{where}.min_reward"),
+        )
+
+    def _least(self, value: Any, name: str) -> Mapping[str, float]:
+        values = {} if value is None else value if isinstance(value, dict) else {layout.REWARD: value}
+        for least in values.values():
+            if isinstance(least, bool) or not isinstance(least, int | float) or not math.isfinite(least):
+                raise self._wrong(name, "must be a number, or a table of numbers by the names of rewards")
+        return {key: float(least) for key, least in values.items()}
+
     def _environment(self, name: str, table: Mapping[str, Any]) -> EnvironmentConfig:
         self._keys(name, table, _ENVIRONMENT)
         self._refuse(name, table)
@@ -177,17 +190,6 @@ class _ConfigReader:
         network = self._network(name, table)
         if not network:
             network = NO_NETWORK if table.get("allow_internet") is False else PUBLIC
-        known = {
-            "docker_image",
-            "workdir",
-            "env",
-            "network_mode",
-            "allow_internet",
-            "memory",
-            "memory_mb",
-            "storage",
-            "storage_mb",
-        }
         return EnvironmentConfig(
             image=self._text(table, "docker_image", f"{name}.docker_image"),
             workdir=workdir,
@@ -196,7 +198,7 @@ class _ConfigReader:
             variables=self._variables(table, f"{name}.env"),
             network=network,
             other_keys={
-                key: value for key, value in table.items() if key not in known and value not in (0, [], {}, None)
+                key: value for key, value in table.items() if key not in _READ and value not in (0, [], {}, None)
             },
         )
 

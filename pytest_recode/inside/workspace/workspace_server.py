@@ -25,7 +25,7 @@ from typing import Any, Optional
 
 from ..runtime import command_runner
 from ..wire import frames
-from . import guard, image_files, target_files
+from . import guard, image_files, target_files, task_scripts
 from .file_tree import Refusal, TooLarge, Tree
 from .guard import OP_SECONDS, Guard, OutOfTime
 from .played_program import MAX_CHANGES, PlayedProgram, ran
@@ -35,8 +35,8 @@ MAX_FOUND = 200  # lines
 MAX_PATTERN = 1000  # characters
 MAX_LINE = 300  # characters of a line found
 OUTPUT_LIMIT = 64 << 10
-_REQUEST = 64 << 20  # bytes
-_ACTS = ("run", "play")
+_REQUEST = 1 << 30  # bytes
+_ACTS = ("run", "play", "script")
 """Operations in which a command runs."""
 
 
@@ -75,12 +75,13 @@ class _Workspace:
         self.of_image = False
         self.untouched: dict[str, target_files.Stamp] = {}  # of the repository's files
 
-    def op_open(self, files: dict[str, bytes], image: bool) -> bool:
-        """`image`: the repository is what the image has in the working directory, and `files` come in addition."""
+    def op_open(self, files: dict[str, bytes], image: bool, outside: list[str]) -> bool:
+        """`image`: the repository is what the image has in the working directory, and `files` come in addition. `outside`: as for
+        `image_files.unpack`."""
         if image:
             self.of_image, self.whole = True, Tree(skipped=target_files.SKIPPED)
             with Guard("the working directory of the image", seconds=image_files.UNPACK_SECONDS):
-                image_files.unpack()
+                image_files.unpack(outside)
         for path, data in files.items():
             with Guard(path):
                 self.tree.write(self.tree.parts_of(path), data)
@@ -210,6 +211,13 @@ class _Workspace:
         if shell is None:
             raise Refusal("there is no shell in this sandbox")
         return ran("the command", [shell, "-c", command], self.tree.path, seconds=seconds, output_limit=OUTPUT_LIMIT)
+
+    def op_script(self, script: dict[str, Any]) -> dict[str, Any]:
+        """Run a script of the task here: `task_scripts.run`."""
+        try:
+            return task_scripts.run(self.tree.path, **script)
+        except OSError as error:
+            raise Refusal(f"{error.filename or 'a file'}: {error.strerror or error}") from None
 
     def op_place(self, shown: list[str]) -> dict[str, Any]:
         return self.program.place(shown)

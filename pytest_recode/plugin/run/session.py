@@ -266,7 +266,7 @@ class Run:
         grader = self._common_grader
         if grader is None or grader.task is not task or grader.sandbox is not sandbox:
             self._close_common_grader()
-            self._common_grader = grader = CommonGrader(task, sandbox)
+            self._common_grader = grader = CommonGrader(task, sandbox, self.settings.shared_verifier)
         return grader
 
     def _close_common_grader(self) -> None:

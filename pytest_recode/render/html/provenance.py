@@ -57,6 +57,12 @@ def _caveats(rows: Rows, names: Mapping[Row, str]) -> Iterator[Caveat]:
             what="Judged by the task's own script",
             text=f"{plural(by_script, 'episode')} of {len(attempts)} were judged by a script of the task that may run the candidate beside its tests; such verdicts are weaker evidence.",
         )
+    beside = sum(attempt.isolation == "verifier-shared" and bool(attempt.turns) for attempt in attempts)
+    if beside:
+        yield Caveat(
+            what="Judged in the agent's own sandbox",
+            text=f"{plural(beside, 'episode')} of {len(attempts)} were judged by a script of the task where the agent had worked, so it may have changed what the script runs; such verdicts are weak evidence.",
+        )
     unprotected = sum(attempt.isolation == "process" and bool(attempt.turns) for attempt in attempts)
     if unprotected:
         yield Caveat(
