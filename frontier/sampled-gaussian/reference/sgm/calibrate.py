@@ -25,11 +25,7 @@ def largest_steps(orders, values, delta, target):
     with np.errstate(divide="ignore", invalid="ignore"):
         quotients = (target + np.log(delta) / (orders - 1.0)) / values
     steps = int(np.nanmax(quotients[orders > 1.0], initial=0.0))
-    while not within(steps):
-        steps -= 1
-    while within(steps + 1):
-        steps += 1
-    return steps
+    return next(near for near in range(steps + 2, steps - 3, -1) if within(near))
 
 
 def smallest_noise(curve, orders, delta, target):
