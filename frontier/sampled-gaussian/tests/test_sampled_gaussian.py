@@ -368,7 +368,7 @@ class Counted:
         self.function, self.orders = function, []
 
     def __call__(self, orders):
-        orders = np.asarray(orders, dtype=np.float64)
+        assert isinstance(orders, np.ndarray)
         assert orders.ndim == 1
         self.orders.extend(orders.tolist())
         with np.errstate(over="ignore", invalid="ignore"):
