@@ -69,7 +69,8 @@ def divergence(rate, sigma, orders, direction=ADD):
     if rate == 0.0:
         return np.zeros(orders.shape)
     if sigma == 0.0:
-        return np.full(orders.shape, np.inf)
+        # without noise, only the outcome that the example cannot have is unbounded
+        return np.full(orders.shape, np.inf if direction == ADD or rate == 1.0 else -np.log1p(-rate))
     if rate == 1.0:
         return orders / (2.0 * sigma**2)
     return np.array([single(rate, sigma, order, direction == ADD) for order in orders.tolist()]).reshape(orders.shape)

@@ -60,7 +60,7 @@ def divergence(rate, sigma, orders, direction=ADD):
     if rate == 0.0:
         return 0.0 * orders
     if sigma == 0.0:
-        return np.inf * orders
+        return (np.inf if direction == ADD or rate == 1.0 else -np.log1p(-rate)) + 0.0 * orders
     if rate == 1.0:
         return orders / (2.0 * float(sigma) ** 2)
     return np.array([step_order(float(rate), float(sigma), order, direction) for order in orders])

@@ -77,7 +77,7 @@ def divergence(rate, sigma, orders, direction=ADD):
         if rate == 0:
             out[i] = 0.0
         elif sigma == 0:
-            out[i] = np.inf
+            out[i] = np.log(1.0 / (1.0 - rate)) if direction != ADD and rate < 1 else np.inf
         elif rate == 1:
             out[i] = a / 2.0 / sigma / sigma
         else:

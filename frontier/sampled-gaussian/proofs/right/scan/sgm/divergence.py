@@ -79,7 +79,7 @@ def divergence(rate, sigma, orders, direction=ADD):
         if rate == 0.0:
             result.append(0.0)
         elif sigma == 0.0:
-            result.append(math.inf)
+            result.append(math.inf if direction == ADD or rate == 1.0 else -math.log1p(-rate))
         elif rate == 1.0:
             result.append(a / (2.0 * sigma * sigma))
         elif direction == ADD and 2.0 <= a <= 60.0 and a == int(a):
