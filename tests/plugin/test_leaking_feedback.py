@@ -52,12 +52,15 @@ def test_model_and_prompt_are_in_record_and_transcript(
             *("--recode-feedback-model=gpt-5-mini", f"--recode-api-base={server.url}"),
         )
     [record] = [json.loads(line) for line in (pytester.path / "out/results.jsonl").read_text().splitlines()]
+    [path] = pytester.path.glob("out/episodes/*.jsonl")
+    [given] = [entry for line in path.read_text().splitlines() if (entry := json.loads(line))["event"] == "feedback"]
     first, second = record["turns"]
     assert first["feedback"] is None
     assert second["feedback"] == {
         "source": "model",
         "model": "gpt-5-mini",
         "prompt": VERSION,
+        "characters": len(given["text"]),
         "audit": {
             "reference_run": 0,
             "reference_share": 0.0,
@@ -79,6 +82,4 @@ def test_model_and_prompt_are_in_record_and_transcript(
             }
         ],
     }
-    [path] = pytester.path.glob("out/episodes/*.jsonl")
-    [given] = [entry for line in path.read_text().splitlines() if (entry := json.loads(line))["event"] == "feedback"]
     assert (given["model"], given["prompt"], given["source"]) == ("gpt-5-mini", VERSION, "model")
