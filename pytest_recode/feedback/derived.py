@@ -110,7 +110,7 @@ def _item(turn: _Turn, interface: str, cause: Causes | None, words: Mapping[str,
     rest = [] if right or (facts and not refused) else [case for case in cases if not facts or case not in refused]
     raised = _raised(cases)
     unused = [] if right else unused_of_repository(parts, turn.versions, file, path)
-    # Whoever writes again what the repository has, as T4 says, may be right: that is advice and no fault
+    # Code that does without what the repository has (T4) may be right: to use it is advice, and no category
     category = "T1" if candidate.problem or (raised and not facts) else "T0" if facts else "T2"
     around, more = _around(turn, code, file, path, sure=cause is None)
     others = not_of_values(rest)

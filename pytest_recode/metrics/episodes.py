@@ -161,7 +161,7 @@ def solved_level(attempt: Attempt) -> str | None:
     """The one of LEVELS with whose feedback the attempt was solved; None if it is unsolved or its turns are unknown."""
     if attempt.solved_turn is None or len(attempt.turns) < attempt.solved_turn:
         return None
-    return attempt.turns[attempt.solved_turn - 1].level or "none"
+    return attempt.turns[attempt.solved_turn - 1].level or LEVELS[0]
 
 
 def _interval(played: Sequence[Attempt], solved: Callable[[Attempt], bool] = Attempt.solved_within) -> Interval | None:

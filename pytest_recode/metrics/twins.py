@@ -34,7 +34,7 @@ class Twins:
 def twins(attempts: Sequence[Attempt]) -> Twins:
     played = [attempt for attempt in attempts if attempt.played]
     solved = [attempt for attempt in played if attempt.outcome == "solved"]
-    reached = Counter(level for attempt in played for level in {turn.level or "none" for turn in attempt.turns})
+    reached = Counter(level for attempt in played for level in {turn.level or LEVELS[0] for turn in attempt.turns})
     at = Counter(map(solved_level, solved))
     estimate = share_of(played, lambda attempt: attempt.outcome == "solved")
     return Twins(

@@ -118,7 +118,7 @@ def _comparisons(rows: Rows, base: Row | None) -> Table | None:
             *columns("percent", first_share=f"{first} %", second_share=f"{second} %"),
             *_contrast_columns(first, second, "solved", "row", adjusted=len(lines) > 1),
         ),
-        rows=tuple(_adjusted(lines)),
+        rows=tuple(with_adjusted_p(lines)),
         notes=tuple(notes),
     )
 
@@ -128,11 +128,10 @@ _BETTER = "the better row of each pair is the first"
 _NAMED = 8
 
 
-def _adjusted(comparisons: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def with_adjusted_p(comparisons: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Add p values adjusted for the number of comparisons in this table."""
     tested = [one for one in comparisons if one.get("p") is not None]
-    adjusted = holm([one["p"] for one in tested])
-    for one, p in zip(tested, adjusted, strict=True):
+    for one, p in zip(tested, holm([one["p"] for one in tested]), strict=True):
         one["p_holm"] = p
     return list(comparisons)
 
@@ -258,6 +257,6 @@ def _replays(rows: Rows, episodes: Sequence[Attempt]) -> Table | None:
             *columns("count", tokens="tokens"),
             *columns("money", cost_usd="cost $"),
         ),
-        rows=tuple(_adjusted(lines)),
+        rows=tuple(with_adjusted_p(lines)),
         notes=tuple(notes),
     )

@@ -6,10 +6,9 @@ from typing import Any
 
 from pytest_recode.metrics.attempt import Row
 from pytest_recode.metrics.episodes import episodes
-from pytest_recode.metrics.intervals import holm
 from pytest_recode.metrics.turns_until_solved import compare_turns
 from pytest_recode.render.report_episodes import turns_given
-from pytest_recode.render.report_pairs import pairs_of
+from pytest_recode.render.report_pairs import pairs_of, with_adjusted_p
 from pytest_recode.render.report_table import Column, Rows, Table, columns, name
 
 
@@ -39,8 +38,6 @@ def table(rows: Rows, base: Row | None) -> Table | None:
             )
     if not lines:
         return None
-    for line, p in zip(lines, holm([line["p"] for line in lines]), strict=True):
-        line["p_holm"] = p
     first, second = ("row", "base") if base else ("better", "other")
     return Table(
         name="turns",
@@ -53,6 +50,6 @@ def table(rows: Rows, base: Row | None) -> Table | None:
             *columns("number", difference=f"{first} - {second}", low="95 % from", high="to"),
             *columns("p", p="p", **({"p_holm": "p adjusted"} if len(lines) > 1 else {})),
         ),
-        rows=tuple(lines),
+        rows=tuple(with_adjusted_p(lines)),
         notes=("an unsolved episode counts as one turn more than the limit; fewer turns are better",),
     )

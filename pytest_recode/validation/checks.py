@@ -116,7 +116,14 @@ def checks(task: Task, *, right_mutants: bool = False) -> tuple[Check, ...]:
     marked = (CANARY_CHECK,) if task.canary else ()
     proved = (check for check in PROOF_CHECKS if check.reads in task.proofs)
     right = proofs_of(task, "right").right if right_mutants else {}
-    return (BRIEF_CHECK, *marked, *CHECKS, *proved, *map(_mutants_of, task.interfaces), *map(_mutants_of_right, right))
+    return (
+        BRIEF_CHECK,
+        *marked,
+        *CHECKS,
+        *proved,
+        *(_mutation(name, mutated=name) for name in task.interfaces),
+        *(_mutation(f"right-{name}", mutated_right=name) for name in right),
+    )
 
 
 CHECKS = (
@@ -206,23 +213,14 @@ VERIFIER_CHECKS = (
 """Checks of a task that a script judges: whether its solution is solved, and whether no answer at all is not. Harbor's names."""
 
 
-def _mutants_of(interface: str) -> Check:
-    """A separate check for each interface, so that they run in parallel; `validate` creates the mutants."""
+def _mutation(name: str, *, mutated: str = "", mutated_right: str = "") -> Check:
+    """A separate check for each interface and each right answer, so that they run in parallel; `validate` creates the mutants."""
     return Check(
-        name=f"mutants-{interface}",
+        name=f"mutants-{name}",
         answers=lambda _task, _parts, _proofs: [],
         must_solve=None,
-        mutated=interface,
-        reads="equivalent",
-    )
-
-
-def _mutants_of_right(name: str) -> Check:
-    return Check(
-        name=f"mutants-right-{name}",
-        answers=lambda _task, _parts, _proofs: [],
-        must_solve=None,
-        mutated_right=name,
+        mutated=mutated,
+        mutated_right=mutated_right,
         reads="equivalent",
     )
 

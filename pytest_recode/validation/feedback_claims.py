@@ -9,7 +9,6 @@ from pytest_recode.verdict import Case, Outcome, Verdict
 _CLAIMS = {
     "T0": "a piece is missing, or has another signature",
     "T1": "it cannot run",
-    "T4": "code of the repository is not used",
 }
 """What derived feedback claims by its category, besides T2, which leaves open what is wrong."""
 
@@ -17,7 +16,7 @@ _CLAIMS = {
 def untrue_claims(task: Task, parts: Parts, name: str, right: Files) -> list[str]:
     """A line for each interface about which derived feedback would tell the right answer `name` of a fault.
 
-    Each interface in turn is taken to fail, without saying how: what is then said of the answer is said of its code alone.
+    Each interface in turn is taken to fail, and nothing shows how: then feedback can only be about the answer's code.
     """
     lines = []
     for interface in task.interfaces:

@@ -100,7 +100,7 @@ def check_mutants(task: Task, check: Check, parts: Parts, proofs: Proofs, gradin
 
 
 def _mutated(task: Task, check: Check, parts: Parts) -> tuple[Files, str]:
-    """The code that is mutated, and how its mutants are told from those of the reference: "proofs/right/NAME", or ""."""
+    """The code that is mutated, and what the names of its mutants begin with: "proofs/right/NAME", or ""."""
     if not check.mutated_right:
         return parts.reference, ""
     return proofs_of(task, "right").right[check.mutated_right], f"{_RIGHT}/{check.mutated_right}"

@@ -1,4 +1,4 @@
-"""Right answers are told of no fault by derived feedback."""
+"""Derived feedback claims no fault of right answers."""
 
 from __future__ import annotations
 

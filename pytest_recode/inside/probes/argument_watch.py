@@ -117,18 +117,17 @@ class _Watch:
                 if not _holds(expression, self._namespace, values):
                     return about, "{} gets arguments of which this is not true: {}".format(name, expression)
                 continue
-            for label, value in values.items():
-                for where, node in _nodes(label, value):
-                    if _is_a(node, of):
-                        about = True
-                        module = sys.modules.get(type(node).__module__)
-                        if not _holds(expression, vars(module) if module is not None else {}, {"self": node}):
-                            found = "{} gets {}, a {} of which this is not true: {}"
-                            return about, found.format(name, where, of, expression)
+            for node in _nodes(values):
+                if _is_a(node.value, of):
+                    about = True
+                    module = sys.modules.get(type(node.value).__module__)
+                    if not _holds(expression, vars(module) if module is not None else {}, {"self": node.value}):
+                        found = "{} gets {}, a {} of which this is not true: {}"
+                        return about, found.format(name, node.label, of, expression)
         return about, ""
 
     def _probe(self, name: str, function: Callable[..., Any], before: inspect.BoundArguments) -> None:
-        leaves = [leaf for label, value in before.arguments.items() for leaf in _leaves(label, value)]
+        leaves = [node for node in _nodes(before.arguments) if _is_float(node.value) or _is_float_array(node.value)]
         changes = [(leaf, change) for leaf in leaves for change in _changes(leaf, leaves)]
         self._rng.shuffle(changes)
         most = min(self._probed[name] + MOST_PROBES, MOST_OF_ONE)
@@ -203,29 +202,25 @@ class _Quiet:
             self._numpy.seterr(**self._earlier)
 
 
-class _Leaf(NamedTuple):
-    """A number or an array of floats in the arguments. `path`: the parameter, then keys, positions and fields below it."""
+class _Node(NamedTuple):
+    """An argument, or a value in one. `path`: the parameter, then keys, positions and fields below it."""
 
     label: str
     path: tuple[Any, ...]
     value: Any
 
 
-def _leaves(label: str, value: Any, path: tuple[Any, ...] | None = None) -> Iterator[_Leaf]:
-    path = (label,) if path is None else path
-    if _is_float(value) or _is_float_array(value):
-        yield _Leaf(label, path, value)
-        return
-    for step, below in _parts(value):
-        name = "{}.{}".format(label, step[1]) if step[0] == "field" else "{}[{!r}]".format(label, step[1])
-        yield from _leaves(name, below, (*path, step))
+def _nodes(values: Mapping[str, Any]) -> Iterator[_Node]:
+    """The arguments, and all that is in them."""
+    for label, value in values.items():
+        yield from _below(label, value, (label,))
 
 
-def _nodes(label: str, value: Any) -> Iterator[tuple[str, Any]]:
-    yield label, value
-    for step, below in _parts(value):
+def _below(label: str, value: Any, path: tuple[Any, ...]) -> Iterator[_Node]:
+    yield _Node(label, path, value)
+    for step, part in _parts(value):
         name = "{}.{}".format(label, step[1]) if step[0] == "field" else "{}[{!r}]".format(label, step[1])
-        yield from _nodes(name, below)
+        yield from _below(name, part, (*path, step))
 
 
 def _parts(value: Any) -> Iterator[tuple[tuple[str, Any], Any]]:
@@ -258,7 +253,7 @@ def _replaced(value: Any, path: tuple[Any, ...], change: Change) -> Any:
     return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
 
 
-def _changes(leaf: _Leaf, leaves: list[_Leaf]) -> Iterator[tuple[str, Change]]:
+def _changes(leaf: _Node, leaves: list[_Node]) -> Iterator[tuple[str, Change]]:
     """Pairs of words and a function that changes the leaf's value."""
     for factor in FACTORS:
         yield "times {:g}".format(factor), functools.partial(_times, factor)
